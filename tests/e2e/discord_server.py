@@ -139,6 +139,8 @@ class DiscordServer:
         self.script = []                    # functions of (server, socket, session) that are called at the beginning of a connection
         self.no_ack = False
         self.other_limit = 20, 5.0
+        self.fetched, self.fetched_at_once, self.may_fetch = 0, 0, threading.Event()        # files that are being fetched
+        self.may_fetch.set()
         self.history = True                 # may the bot read the history of a channel?
 
     def __enter__(self):
@@ -311,6 +313,13 @@ class DiscordServer:
         body = h.rfile.read(int(h.headers.get("Content-Length") or 0))
         if path.path.startswith("/attachments/"):
             key = path.path.split("/")[2]
+            with self.lock:
+                self.fetched += 1
+                self.fetched_at_once = max(self.fetched_at_once, self.fetched)
+                self.changed.notify_all()
+            self.may_fetch.wait()
+            with self.lock:
+                self.fetched -= 1
             if h.headers.get("Authorization"):
                 self.problem("the token went to the files' server")
             return self.send(h, 200 if key in self.files else 404, self.files.get(key, b""))

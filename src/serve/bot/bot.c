@@ -18,6 +18,7 @@
 
 #define WAITING_MOST  1000 /* questions that are not answered yet */
 #define AT_ONCE       200  /* questions that are being asked, or wait for a sandbox */
+#define FETCH_AT_ONCE 4    /* of them, those whose files are fetched, which are in memory meanwhile */
 #define POST_AGAIN_MS 60000
 #define HISTORY_BYTES (48u << 10)
 #define HISTORY_TURNS 40
@@ -242,17 +243,20 @@ static void post_answer(struct bot_question *qn)
 /* The first that can begin; NULL: none. *at: when the next one of those that rest may. */
 static struct bot_question *next_of(struct bot *b, int64_t *at)
 {
-    unsigned asked = 0;
+    unsigned asked = 0, fetched = 0;
     int64_t now = clock_ms();
 
-    for (struct bot_question *qn = b->all; qn; qn = qn->next)
+    for (struct bot_question *qn = b->all; qn; qn = qn->next) {
         asked += qn->state == BOT_ASKING;
+        fetched += qn->files != NULL;
+    }
     *at = INT64_MAX;
     for (struct bot_question *qn = b->all; qn; qn = qn->next) {
         if (qn->state == BOT_RESTING && qn->at > now && qn->at < *at)
             *at = qn->at;
         if ((qn->state == BOT_WAITING || (qn->state == BOT_RESTING && qn->at <= now)) && !has_one_before(qn)
-            && (asked < AT_ONCE || json_get(qn->kept, "answer")))
+            && (json_get(qn->kept, "answer")
+                || (asked < AT_ONCE && (fetched < FETCH_AT_ONCE || !json_size(json_get(qn->kept, "files"))))))
             return qn;
     }
     return NULL;
@@ -291,6 +295,7 @@ static void show_busy(void *ctx)
 
 void bot_has_answer(struct bot_question *qn, struct json *answer)
 {
+    json_free(steal(&qn->files));
     json_set(qn->kept, "answer", answer);
     keep_on_disk(qn);
     post_answer(qn);
@@ -408,7 +413,9 @@ int bot_open(struct bot *b, const char *account, struct error *err)
     b->journal = journal_open(b->o.service->name, account, err);
     if (!b->journal)
         return -1;
-    autojson struct json *left = journal_questions(b->journal);
+    autojson struct json *left = journal_questions(b->journal, err);
+    if (!left)
+        return -1;
     if (json_size(left))
         bot_log(b, "%zu question%s not answered before: asked again", json_size(left),
                 json_size(left) == 1 ? " was" : "s were");

@@ -1,7 +1,6 @@
 /* bot_ask.c - fetches the files of a question, asks a runner, and keeps what came of it: the answer, and the
  * files that code made, before the sandbox ends.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,6 +41,7 @@ static const struct {
     {"no_sandbox", "No sandbox could be started for this question. Ask again in a minute."},
     {"limit", "A limit was reached before there was an answer. Ask for less at once."},
     {"try_later", "The model is busy. Ask again in a minute."},
+    {"too_many", "Too many questions are asked at once. Ask again in a minute."},
     {"refused", "The model's service refuses the bot's key. Whoever runs the bot has to mend that."},
     {"usage", "The bot is not set up to answer this. Whoever runs the bot has to mend that."},
 };
@@ -59,6 +59,7 @@ static bool rest(struct bot_question *qn)
 {
     if (++qn->tries >= TRIES)
         return false;
+    json_free(steal(&qn->files));
     qn->state = BOT_RESTING;
     qn->at = clock_ms() + REST_MS;
     bot_next(qn->b);
@@ -74,6 +75,7 @@ static struct json *stage_files(const struct bot_question *qn, const struct json
     struct error err;
     size_t n = 0;
 
+    file_remove_tree(folder); /* of an earlier try */
     for (const struct json *f = json_first(json_get(result, "files")); f; f = json_next(f)) {
         const char *name = json_text(json_get(f, "name"));
         int64_t size = json_int(json_get(f, "size"), 0);
@@ -88,7 +90,7 @@ static struct json *stage_files(const struct bot_question *qn, const struct json
             buf_addf(notes, "\n%s (%s) is too large to be sent here: at most %s.", name, size_text(size).text,
                      size_text(b->o.service->file_max).text);
         else if (file_mkdirs(folder, 0700, &err) == 0
-                 && (newfile_copy(json_text(json_get(f, "path")), folder, own) == 0 || errno == EEXIST))
+                 && newfile_copy(json_text(json_get(f, "path")), folder, own) == 0)
             json_add(out, json_object_of({"name", json_string(name)}, {"path", json_string(path)},
                                          {"size", json_integer(size)}));
         else
@@ -126,7 +128,7 @@ static void on_bot_done(void *ctx, const struct json *result, const struct error
     if ((err->kind == ERROR_SANDBOX || err->kind == ERROR_SYSTEM || err->kind == ERROR_CANCELLED) && rest(qn))
         return;
     bot_log(qn->b, "question %s: %s", qn->id, err->text);
-    answer_with(qn, xstrdup(text_without_answer(err->kind == ERROR_BUSY      ? "try_later"
+    answer_with(qn, xstrdup(text_without_answer(err->kind == ERROR_BUSY      ? "too_many"
                                                 : err->kind == ERROR_SANDBOX ? "no_sandbox"
                                                 : err->kind == ERROR_AUTH    ? "refused"
                                                 : err->kind == ERROR_USAGE   ? "usage"
@@ -146,10 +148,11 @@ static void on_bot_given(void *ctx, struct lease *h, bool made)
 static void ask_bot_runner(struct bot_question *qn)
 {
     struct bot *b = qn->b;
-    autojson struct json *before = journal_read(b->journal, "conversation", qn->conversation);
+    autojson struct json *before = journal_read(b->journal, "conversation", qn->conversation),
+                         *files = steal(&qn->files);
     const struct json *history = json_get(before, "history");
     autojson struct json *arguments = json_object_of(
-        {"input", json_copy(json_get(qn->kept, "text"))}, {"files", steal(&qn->files)},
+        {"input", json_copy(json_get(qn->kept, "text"))}, {"files", files ? steal(&files) : json_array()},
         {"history", history ? json_copy(history) : json_array()},
         {"turn", json_string(json_text(json_get(before, "turn")))});
     const struct queue_want w = {.client = CLIENT, .conversation = qn->conversation};
@@ -160,6 +163,7 @@ static void ask_bot_runner(struct bot_question *qn)
     if (lease_call_make(&qn->call, b->o.runners, &w, &err) < 0
         || lease_call_ask(&qn->call, "ask", arguments, &l, &err) < 0)
         on_bot_done(qn, NULL, &err);
+    bot_next(b); /* the files of another one can be fetched */
 }
 
 /* ---- its files ---- */
@@ -226,8 +230,7 @@ void bot_begin_asking(struct bot_question *qn)
     qn->shown = false;
     qn->at = clock_ms();
     qn->fetched = qn->bytes = 0;
-    json_free(qn->files);
-    qn->files = json_array();
+    qn->files = json_size(files) ? json_array() : NULL;
     if (json_size(files) > BOT_FILES)
         answer_with(qn, xasprintf("%zu files are too many for one question: at most %d.", json_size(files),
                                   BOT_FILES));

@@ -29,7 +29,7 @@ struct bot_question {
     int64_t at; /* clock_ms(): since when it is asked; RESTING: until when */
     struct lease_call call;
     struct net_transfer *transfer; /* a file is being fetched */
-    struct json *files;            /* those that were fetched, for "ask" */
+    struct json *files;            /* those that were fetched, for "ask"; NULL: none are being fetched */
     size_t fetched, bytes;
     void *part;
 };

@@ -383,17 +383,6 @@ static void on_posted(void *ctx, int status, const struct json *answer, const ch
     post_next(p);
 }
 
-static struct json *attachments_of(const struct json *files)
-{
-    struct json *out = json_array();
-    int64_t i = 0;
-
-    for (const struct json *f = json_first(files); f; f = json_next(f))
-        json_add(out, json_object_of({"id", json_integer(i++)},
-                                     {"filename", json_string(json_text(json_get(f, "name")))}));
-    return out;
-}
-
 /* In its own thread, the message that a question is cannot be replied to. */
 static bool is_reply(const struct bot_question *qn)
 {
@@ -422,8 +411,6 @@ static void post_next(struct posting *p)
         json_set(body, "message_reference",
                  json_object_of({"message_id", json_string(bot_id(qn))},
                                 {"fail_if_not_exists", json_boolean(false)}));
-    if (json_size(files))
-        json_set(body, "attachments", attachments_of(files));
     const struct rest_call c = {
         .method = "POST", .path = path, .body = body, .files = files, .done = on_posted, .ctx = qn};
     rest_send(d->rest, &c);

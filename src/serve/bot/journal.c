@@ -48,11 +48,15 @@ static void keep_line(struct journal *jl, struct json *line)
 }
 
 /* A line that a killed process left unfinished is no JSON, and its question is still there. */
-static void read_answered(struct journal *jl, const char *path)
+static int read_answered(struct journal *jl, const char *path, struct error *err)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(ANSWERED_MAX);
+    struct error why = {0};
 
-    (void)file_read(path, ANSWERED_MAX, &text, NULL);
+    if (file_read(path, ANSWERED_MAX, &text, &why) < 0 && why.code != ENOENT) {
+        *err = why;
+        return -1;
+    }
     for (const char *line = buf_str(&text); *line; line += strcspn(line, "\n"), line += *line == '\n') {
         struct json *j = json_parse(line, strcspn(line, "\n"), 0, NULL, NULL);
 
@@ -61,6 +65,7 @@ static void read_answered(struct journal *jl, const char *path)
         else
             json_free(j);
     }
+    return 0;
 }
 
 static void forget_oldest_lines(struct journal *jl)
@@ -92,8 +97,7 @@ static int open_answered(struct journal *jl, struct error *err)
 {
     autofree char *path = xasprintf("%s/answered", jl->dir);
 
-    read_answered(jl, path);
-    return write_answered(jl, path, err);
+    return read_answered(jl, path, err) < 0 ? -1 : write_answered(jl, path, err);
 }
 
 static int add_answered(struct journal *jl, const struct json *line, struct error *err)
@@ -154,28 +158,51 @@ void journal_since(const struct journal *jl, int64_t when, void (*fn)(void *ctx,
 
 /* ---- files ---- */
 
-struct json *journal_read(const struct journal *jl, const char *kind, const char *name)
+/* *out NULL: it holds no JSON. */
+static int read_json_file(const char *path, struct json **out, struct error *err)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(FILE_MAX);
-    autofree char *path = path_of(jl, kind, name);
 
-    return file_read(path, FILE_MAX, &text, NULL) < 0 ? NULL
-                                                      : json_parse(buf_str(&text), text.len, 0, NULL, NULL);
+    *out = NULL;
+    if (file_read(path, FILE_MAX, &text, err) < 0)
+        return -1;
+    *out = json_parse(buf_str(&text), text.len, 0, NULL, NULL);
+    return 0;
+}
+
+struct json *journal_read(const struct journal *jl, const char *kind, const char *name)
+{
+    autofree char *path = path_of(jl, kind, name);
+    struct json *j;
+
+    (void)read_json_file(path, &j, NULL);
+    return j;
+}
+
+/* What could not be read again is not written: the file stays as it is. */
+static char *fitting_text(const struct json *j, struct error *err)
+{
+    char *text = json_print(j);
+
+    if (strlen(text) <= FILE_MAX)
+        return text;
+    free(text);
+    return error_null(err, ERROR_LIMIT, 0, "it is longer than %u MiB", FILE_MAX >> 20);
 }
 
 int journal_write(const struct journal *jl, const char *kind, const char *name, const struct json *j,
                   struct error *err)
 {
-    autofree char *path = path_of(jl, kind, name), *text = json_print(j);
+    autofree char *path = path_of(jl, kind, name), *text = fitting_text(j, err);
 
-    return file_write_soon(path, text, strlen(text), err);
+    return text ? file_write_soon(path, text, strlen(text), err) : -1;
 }
 
 int journal_question(struct journal *jl, const char *id, const struct json *question, struct error *err)
 {
-    autofree char *path = path_of(jl, question_kind, id), *text = json_print(question);
+    autofree char *path = path_of(jl, question_kind, id), *text = fitting_text(question, err);
 
-    return file_write(path, text, strlen(text), err);
+    return text ? file_write(path, text, strlen(text), err) : -1;
 }
 
 char *journal_folder(const struct journal *jl, const char *id)
@@ -212,9 +239,10 @@ static void look_at_journal(struct journal *jl, const char *file, struct argv *q
         unlink(path);
 }
 
-struct json *journal_questions(struct journal *jl)
+/* One that cannot be read is not one that is not there. */
+struct json *journal_questions(struct journal *jl, struct error *err)
 {
-    struct json *out = json_array();
+    autojson struct json *out = json_array();
     struct argv ids autorelease(argv_release) = ARGV_INIT;
     autoclosedir DIR *d = opendir(jl->dir);
     struct dirent *e;
@@ -224,19 +252,19 @@ struct json *journal_questions(struct journal *jl)
     if (ids.n)
         qsort(ids.v, ids.n, sizeof *ids.v, compare_journal_ids);
     for (size_t i = 0; i < ids.n; i++) {
-        struct json *qn = journal_read(jl, question_kind, ids.v[i]);
-        bool good = !strcmp(json_text(json_get(qn, "id")), ids.v[i]);
+        autofree char *path = path_of(jl, question_kind, ids.v[i]), *folder = journal_folder(jl, ids.v[i]);
+        autojson struct json *qn = NULL;
 
-        if (good && !journal_has_answered(jl, ids.v[i])) {
-            json_add(out, qn);
+        if (read_json_file(path, &qn, err) < 0)
+            return NULL;
+        if (!strcmp(json_text(json_get(qn, "id")), ids.v[i]) && !journal_has_answered(jl, ids.v[i])) {
+            json_add(out, steal(&qn));
             continue;
         }
-        json_free(qn);
-        autofree char *path = path_of(jl, question_kind, ids.v[i]), *folder = journal_folder(jl, ids.v[i]);
         unlink(path);
         file_remove_tree(folder);
     }
-    return out;
+    return steal(&out);
 }
 
 /* ---- the folder ---- */

@@ -19,8 +19,9 @@ void journal_close(struct journal *jl); /* NULL is fine */
 /* ---- questions ---- */
 
 int journal_question(struct journal *jl, const char *id, const struct json *question, struct error *err);
-/* Those that are not answered, the oldest first; an array, which the caller frees. */
-struct json *journal_questions(struct journal *jl);
+/* Those that are not answered, the oldest first; an array, which the caller frees. NULL with err: one cannot
+ * be read. */
+struct json *journal_questions(struct journal *jl, struct error *err);
 char *journal_folder(const struct journal *jl,
                      const char *id); /* of the files of its answer; may not exist */
 /* The question is answered: line has "id", "conversation", "user", "server", "posted", "at" (time()). */

@@ -20,7 +20,7 @@ struct open_fence { /* that is open; n 0: none */
 
 size_t pieces_fit(const char *text, size_t max)
 {
-    size_t at = 0, units = 0, len = strlen(text);
+    size_t at = 0, units = 0, len = strnlen(text, 4 * max + 4); /* what fits, and a character */
 
     while (at < len) {
         uint32_t cp = 0;
