@@ -698,11 +698,11 @@ class DiscordServer:
 # ------------------------------------------------------------------------------------------------------------------ TLS
 
 @contextlib.contextmanager
-def behind_tls(discord, folder):
-    """Discord's addresses are https and wss meanwhile, with server.pem of that folder (package_index.make_certificates). One thread: a TLS connection
-    must not be read and written by two."""
+def behind_tls(discord, folder, host="127.0.0.1", name="server"):
+    """Discord's addresses are https and wss meanwhile, with server.pem of that folder (package_index.make_certificates). Gives its port on loopback.
+    One thread: a TLS connection must not be read and written by two."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(os.path.join(folder, "server.pem"), os.path.join(folder, "server.key"))
+    context.load_cert_chain(os.path.join(folder, name + ".pem"), os.path.join(folder, name + ".key"))
     loop = asyncio.new_event_loop()
 
     async def pump(reader, writer):
@@ -720,10 +720,11 @@ def behind_tls(discord, folder):
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     plain = discord.root, discord.url, discord.gateway_url
-    address = "127.0.0.1:%d" % front.sockets[0].getsockname()[1]
+    port = front.sockets[0].getsockname()[1]
+    address = "%s:%d" % (host, port)
     discord.root, discord.url, discord.gateway_url = "https://" + address, "https://%s/api/v10" % address, "wss://%s/" % address
     try:
-        yield
+        yield port
     finally:
         discord.root, discord.url, discord.gateway_url = plain
         loop.call_soon_threadsafe(loop.stop)

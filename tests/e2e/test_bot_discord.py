@@ -15,6 +15,7 @@ from clients import client
 from conftest import HANG
 from discord_server import BOT, DM, TOKEN, DiscordServer, behind_tls
 from package_index import make_certificates
+from test_network import Proxy, certificates         # noqa: F401 - a fixture
 
 
 class Bot:
@@ -107,6 +108,31 @@ def test_over_tls(bot, discord, sandpiper, serve, tmp_path):
         assert not discord.requests and not discord.identifies
         bot("--ca-cert", os.path.join(tmp_path, "ca.pem"))
         assert texts(discord.answers(discord.say("100", "what is 6 * 7?"))) == ["It is 42."]
+
+
+def test_through_a_proxy(bot, discord, sandpiper, serve, certificates):         # noqa: F811
+    """HTTPS_PROXY, for its API, its gateway and files, for a host that only the proxy can reach. The proxy does not see the token."""
+    serve(sandpiper, [run("open('/mnt/data/a.txt').read()"), say("It says hello.")], lenient=True)
+    with behind_tls(discord, certificates, "elsewhere.example", "other") as port, Proxy(port) as proxy:
+        bot("--ca-cert", certificates / "ca.pem", env={"HTTPS_PROXY": proxy.url})
+        assert texts(discord.answers(discord.say("100", "what is in it?", files=[("a.txt", b"hello")]))) == ["It says hello."]
+        assert len(proxy.asked) >= 2 and all(a.startswith("CONNECT elsewhere.example:%d " % port) and TOKEN not in a for a in proxy.asked), proxy.asked
+
+
+def test_settings_as_users_write_them(discord, sandpiper, serve):
+    """In config.yaml and as variables, which are the stronger ones."""
+    serve(sandpiper, [say("One."), say("Two.")])
+    sandpiper.configure("bot:\n  api_url: %s\n  per_user: 1\n  per_server: 100\n" % discord.url)
+    p = sandpiper.start("bot", "discord", env={"DISCORD_TOKEN": TOKEN, "SANDPIPER_BOT_PER_SERVER": "2"})
+    discord.wait(discord.live)
+    ask = lambda user: texts(discord.answers(discord.say("100", "go", user=user)))
+    assert ask("501") == ["One."]
+    assert ask("501")[0].startswith("You have 1 question in an hour, and it is used up")
+    assert ask("502") == ["Two."]
+    assert ask("503")[0].startswith("This server has 2 questions in an hour")
+    p.send_signal(signal.SIGTERM)
+    assert p.wait(HANG) == 0
+    assert sandpiper.leftovers() == []
 
 
 def test_direct_messages_are_one_conversation(bot, discord, sandpiper, serve):

@@ -256,7 +256,7 @@ def test_openai_agents(served):
     assert "42" in use(served.program, "mcp2", "agents_sdk.py", "http", served.url, served.token)
 
 
-@pytest.mark.client("litellm/langchain-mcp-adapters", "the same at /mcp, with variables that stay by `Sandpiper-Conversation`")
+@pytest.mark.client("litellm/langchain-mcp-adapters", "the same at /mcp, with variables and files that stay by `Sandpiper-Conversation`")
 @pytest.mark.slow(50)
 @pytest.mark.no_asan
 def test_langchain_tools(served):
@@ -264,7 +264,7 @@ def test_langchain_tools(served):
     assert use(served.program, "litellm", "langchain_tools.py", "http", served.url, served.token) == "['(no output)', '1', \"'gone'\"]\n['(no output)', '42']\n"
     for again in ("2", "2"):
         told = use(served.program, "litellm", "langchain_tools.py", "named", served.url, served.token)
-        assert told == "['(no output)', '%s', '2']\n['(no output)', '42']\n" % again
+        assert told == "['(no output)', '%s', '2']\n['kept']\n['(no output)', '42']\n" % again
 
 
 # The scenarios that are about what this server is: tools, resources, logging, HTTP. The others want tools, prompts or questions to the user of

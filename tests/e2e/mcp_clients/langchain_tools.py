@@ -14,7 +14,7 @@ if how == "named":      # so each call's session is for the same variables
 
 async def use(tools, *codes):
     (run,) = [t for t in tools if t.name == "execute_python"]
-    return ["".join(part["text"] for part in await run.ainvoke({"code": code})) for code in codes]
+    return ["".join(part.get("text", "") for part in await run.ainvoke({"code": code})) for code in codes]
 
 
 async def main():
@@ -22,6 +22,9 @@ async def main():
     tools = await client.get_tools()
     assert await use(tools, "6 * 7") == ["42"]
     print(await use(tools, "y = 1", "y = globals().get('y', 0) + 1; y", "globals().get('y', 'gone')"))
+    if how == "named":
+        await use(tools, "_ = open('/mnt/data/notes.txt', 'w').write('kept')")
+        print([r.as_string() for r in await client.get_resources("python")])
     async with client.session("python") as session:
         print(await use(await load_mcp_tools(session), "x = 41", "x + 1"))
 
