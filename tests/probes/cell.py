@@ -5,7 +5,7 @@ MARK = "@mark@"         # in a probe's code: a word of this session alone, to be
 # No control group (podman: in the v1 hierarchy): docs/SECURITY.md says that this is weaker.
 NOT_FOR_USER = ("bwrap-user", "podman-rootless")
 
-NAMED = ("limits", "protocol", "files", "mounts", "hosts", "languages", "cell", "server")     # groups whose probes do not name what they are about
+NAMED = ("limits", "protocol", "files", "mounts", "hosts", "cell", "server")     # groups whose probes do not name what they are about
 HELD, BROKEN, NOT_RUN, WEAKER = "HELD", "BROKEN", "NOT RUN", "WEAKER"
 
 

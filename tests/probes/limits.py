@@ -9,6 +9,9 @@ finally:
     __import__('os').unlink('%s')"""
 
 
+PATIENCE = "'PROBE_SECONDS', 1.2", "'PROBE_SECONDS', 12"        # in a session of its own a probe has more time
+
+
 def together(c):
     """MiB in use at once by those that live: without a limit it would be 512 by 8. One that is just being killed may still be counted. A session
     that runs short of memory is slow at all it does, so the end of the cell's time is no verdict."""

@@ -12,8 +12,8 @@ from .cell import BROKEN, HELD, MARK, NOT_RUN, WEAKER, Cell, Finding, Probe, jud
 from model_server import ModelServer  # noqa: E402
 
 GROUPS = {"limits": limits.LIMIT_PROBES, "protocol": protocol.PROTOCOL_PROBES, "files": files.FILE_PROBES, "mounts": mounts.MOUNT_PROBES,
-          "hosts": network.NETWORK_PROBES, "languages": languages.LANGUAGE_PROBES}
-WITH = {"mounts": mounts.prepare, "hosts": network.prepare, "languages": languages.prepare}      # what a group's session is started with besides
+          "hosts": network.NETWORK_PROBES, **languages.GROUPS}
+WITH = {"mounts": mounts.prepare, "hosts": network.prepare, **dict.fromkeys(languages.GROUPS, languages.prepare)}      # what a group's session is started with besides
 LIMITS = ("--timeout", "2s", "--memory", "256m", "--pids", "40", "--data-size", "64m")
 ENDED = Probe("END", "what the code started ends with the session", None, None)
 SENT = Probe("SENT", "what goes to the model stays a conversation that a strict service accepts", None, None)
@@ -89,7 +89,7 @@ def judge_pair(there, group, p, probe, after):
 
 def calls_of(p, group, mark):
     """A probe's cell, and the one behind it."""
-    return [languages.call_of(p, p.code.replace(MARK, mark)), {"code": languages.cell_after(p) if group == "languages" else "6 * 7"}]
+    return [languages.call_of(p, p.code.replace(MARK, mark)), {"code": languages.cell_after(p) if group in languages.GROUPS else "6 * 7"}]
 
 
 def words_of(there, group):
@@ -103,7 +103,9 @@ def judged(there, group, p, probe, after):
     for _ in range(3):
         if found.verdict != NOT_RUN and (found.verdict != BROKEN or probe.status != "timeout"):
             break
-        alone = [{"code": "kept = 7"}, *calls_of(p, group, new_mark())]
+        calls = calls_of(p, group, new_mark())
+        calls[0] = dict(calls[0], code=calls[0]["code"].replace(*limits.PATIENCE))
+        alone = [{"code": "kept = 7"}, *calls]
         cells, _, _ = play(there, alone, *words_of(there, group), "--timeout", "20s")
         if len(cells) == 3:
             found, probe = judge_pair(there, group, p, *cells[1:]), cells[1]
@@ -128,7 +130,7 @@ def run_group(there, group):
     found.append(judge(there.place, group, CLEAN, lambda: not left, "left: %s" % left))
     if group == "hosts":
         found.append(network.judge_reached(there))
-    if group in ("limits", "languages"):
+    if group == "limits" or group in languages.GROUPS:
         found.append(judge(there.place, group, ENDED, lambda: gone(mark), "processes %s" % marked(mark)))
     return found + [Finding(there.place, group, p, WEAKER, "docs/SECURITY.md promises less here")
                     for p in here if there.place in p.weaker]
