@@ -248,11 +248,15 @@ def test_javascript_stays(sandpiper, serve):
             ("!js setTimeout(() => { throw new Error('late') }, 1); 2", "= 2"), ("!js await new Promise(r => setTimeout(r, 50)); y + 1n", "TypeError"), ("!js y", "= 5"))
     p = start(sandpiper)
     ask(p, "!js let y = 7", "")
-    p.send("!js console.log('begin'); for (;;) {}\r")
-    p.expect("begin")
-    p.send("\x03")
-    p.expect("are kept")
-    p.expect("> ")
+    for code in ("for (;;) {}", "await new Promise(good => setTimeout(good, 600000))", "process.on('SIGINT', () => {}); await 1", "for (;;) {}", "await new Promise(good => setTimeout(good, 600000))"):
+        p.send("!js console.log('be' + 'gin'); %s\r" % code)      # what is typed is shown as well
+        p.expect("begin")
+        if code.endswith("await 1"):        # from here on code listens too
+            p.expect("> ")
+            continue
+        p.send("\x03")
+        p.expect("are kept")
+        p.expect("> ")
     ask(p, "!js y", "= 7")
     leave(p)
 

@@ -1,7 +1,7 @@
 # javascript.py - part of the supervisor, compiled when first needed: the language JavaScript, a node that
 # stays. Each cell is evaluated by the inspector of the process itself, as a REPL has it: const, let and class
 # may be declared anew, and await stands at the top. An interrupt ends the cell and not the process, but where
-# code that has waited once does not wait again.
+# code that has waited once does not wait again: a signal ends what runs, a line what waits.
 
 import json
 
@@ -11,8 +11,25 @@ const fs = require('fs'), inspector = require('inspector'), path = require('path
 const util = require('util'), vm = require('vm'), { createRequire, stripTypeScriptTypes } = require('module');
 const { pathToFileURL } = require('url'), { Socket } = require('net');
 const session = new inspector.Session(), near = createRequire(process.cwd() + '/'), MOST = 16000;
-let stop = null;
+let stop = null, room = Buffer.alloc(1 << 16), watch = null, watched = false;
 session.connect();
+try { watch = process.binding('contextify'); } catch { }
+// One thread that waits for a signal, where vm makes one for each cell; but vm's while code listens for it.
+function look_at_signals() {
+  const wanted = watch !== null && process.listenerCount('SIGINT') === 0;
+  if (wanted && !watched) watch.startSigintWatchdog();
+  if (!wanted && watched) watch.stopSigintWatchdog();
+  watched = wanted;
+}
+// Without the inspector's part of it, which keeps the last thousand arguments and costs a third of a cell. The
+// streams are opened by the first call: from then on a write to the same descriptor may not wait.
+let plain = null;
+for (const name of Object.keys(console).filter(name => console.Console.prototype[name])) {
+  console[name] = (...words) => {
+    if (!plain) plain = new console.Console(process.stdout, process.stderr);
+    return plain[name](...words);
+  };
+}
 globalThis.require = near;
 globalThis.__sp_import = async name => {
   if (/^\.{0,2}\//.test(name)) return import(pathToFileURL(path.resolve(name)).href);
@@ -85,8 +102,17 @@ async function shown(result) {
   }
   return tlv('v', cut(util.inspect(value, { depth: 5, breakLength: 100 })));
 }
+function code_now() {
+  let size = 0;
+  for (let n; (n = fs.readSync(CODE, room, size, room.length - size, size)) > 0;) {
+    size += n;
+    if (size === room.length) room = Buffer.concat([room, Buffer.alloc(size)]);
+  }
+  return room.toString('utf8', 0, size);
+}
 async function cell(mark, kind) {
-  let code = fs.readFileSync('/proc/self/fd/CODE', 'utf8');
+  let code = code_now();
+  look_at_signals();
   if (kind === 'ts') {
     if (!stripTypeScriptTypes)
       return answer(mark, wrong('TypeScript needs node 22.13 or later, this is ' + process.version
@@ -111,7 +137,8 @@ async function cell(mark, kind) {
   if (r.exceptionDetails) return answer(mark, failed(r.exceptionDetails));
   answer(mark, Buffer.concat([tlv('s', 'ok'), await shown(r.result)]));
 }
-process.on('SIGINT', () => { if (stop) stop(); });
+if (!watch) process.on('SIGINT', () => { });
+look_at_signals();
 const late = e => { process.stderr.write('Uncaught ' + (e && e.stack || util.inspect(e)) + '\n'); };
 process.on('uncaughtException', late);
 process.on('unhandledRejection', late);
@@ -122,6 +149,7 @@ told.on('data', text => {
   line += text;
   for (let at; (at = line.indexOf('\n')) >= 0; line = line.slice(at + 1)) {
     const [mark, kind] = line.slice(0, at).split(' ');
+    if (mark === 'stop') { if (stop) stop(); continue; }
     queue = queue.then(() => cell(mark, kind)).catch(e => answer(mark, wrong(e)));
   }
 });
@@ -130,7 +158,7 @@ told.on('data', text => {
 
 
 class Javascript:
-    text = b''
+    text, stop = b'', b'stop\n'
 
     def __init__(self, tell, words, code):
         text = JAVASCRIPT_TEXT

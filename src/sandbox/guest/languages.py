@@ -124,6 +124,7 @@ class Kernel(Command):                  # noqa: from commands.py
                 return
             try:
                 posix.kill(-self.pid, number)   # once to each: a second one could be the next cell's
+                posix.write(self.tell, self.how.stop)
             except OSError:
                 pass
         else:

@@ -31,6 +31,7 @@ def quote(word):
 
 class Shell:
     words = [b'bash', b'--noprofile', b'--norc', b'-s']
+    stop = b''
 
     def __init__(self, tell, words, code):
         text = SHELL_TEXT.replace('TELL', str(tell)).replace('WORDS', str(words)).replace('CODE', str(code))
