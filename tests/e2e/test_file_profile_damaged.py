@@ -87,7 +87,7 @@ def test_a_row_of_units_is_seen(tmp_path):
     text, _ = both(tmp_path, 'u.csv', 'name,time,speed\n,[s],[m/s]\n' + numbers)
     assert "'speed' (int, 0 to 19, all different)" in text and '\nunits: time [s], speed [m/s]\n' in text, text
     assert frame(text)['df']['speed'].sum() == 190
-    for row in ('b,s,m', ',s,7', ',,', ',seconds since the start,m/s'):
+    for row in (',s,7', ',,', 'b,s,7'):
         text, _ = both(tmp_path, 'u.csv', 'name,time,speed\n%s\n' % row + numbers)
         assert '\nunits: ' not in text and len(frame(text)['df']) == 21, (row, text)
 

@@ -100,6 +100,25 @@ OWN = [
     ('blanks.csv', 'a;b;c\n' + rows('%(i)d;x;%(i)d\n') + '   ;   ;   \n', "df['a'].isna().sum() == 1 and df['c'].isna().sum() == 1 and \"na_values=['   ']\" in said"),
     ('python.log', rows('2026-03-%(two)s 00:00:38,569 INFO number %(i)d\n'), "df['time'][12].day == 13 and df['time'][0].microsecond == 569000"),
     ('rails.log', rows("E, [2017-08-%(two)sT18:15:08.067497 #48598] ERROR -- Kitchen: number %(i)d\n"), "set(df['level']) == {'ERROR'} and df['time'][12].day == 13"),
+    ('ratings.dat', rows('%(i)d::1%(two)s::4::9783007%(two)s\n'), "df.shape == (20, 4) and df[1].sum() == sum(100 + i % 28 + 1 for i in range(20)) - 0"),
+    ('movies.dat', 'id::title::kinds\n' + rows('%(i)d::Up: %(i)d (1995)::War|Drama\n'), "list(df) == ['id', 'title', 'kinds'] and df['title'][3] == 'Up: 3 (1995)'"),
+    ('bars.txt', 'id||name||score\n' + rows('%(i)d||Ann, B||%(dot)s\n'), "list(df) == ['id', 'name', 'score'] and df['score'].dtype == 'float64'"),
+    ('gaps.csv', 'id|name|kind|score\n' + rows('%(i)d|||%(dot)s\n'), "list(df) == ['id', 'name', 'kind', 'score'] and df['score'][1] == .25"),
+    ('tabs.txt', 'id\t\tname\t\tscore\n' + ''.join('%d\t%sAnn B\t%d\n' % (i, '\t' * (i < 10), i) for i in range(20)), "list(df) == ['id', 'name', 'score'] and df['score'].sum() == 190"),
+    ('runs.dat', ' "a col\tof"  b  \t\t c\n1   "two words"  \t2\n 3   four                    5\n', "list(df) == ['a col\\tof', 'b', 'c'] and df['c'].sum() == 7"),
+    ('usgs.rdb', '# US\nsite_no\tday\tflow\n15s\t10d\t14n\n' + rows('0164%(two)s\t2020-01-%(two)s\t%(dot)s\n'), "len(df) == 20 and df['site_no'][3] == '016404' and df['flow'].sum() == 47.5 and 'types: 15s, 10d, 14n' in said"),
+    ('stack.csv', 'Labor of counties,,,\n,,Labor,Unemploy-\nCounty,State,Force,ment Rate\nName,Code,,(%%)\n' % () + rows('c%(i)d,s,%(i)d,%(dot)s\n'),
+     "list(df) == ['County Name', 'State Code', 'Labor Force', 'Unemployment Rate (%)'] and len(df) == 20 and '3 header rows' in said and 'before them: Labor of counties' in said"),
+    ('years2.csv', 'Region,Sales,,Costs,\n,2023,2024,2023,2024\n' + rows('r%(i)d,1,2,3,4\n'), "list(df) == ['Region', 'Sales 2023', 'Sales 2024', 'Costs 2023', 'Costs 2024'] and len(df) == 20"),
+    ('survey.csv', 'Q1,Q2,Q3\n"%s","%s","%s"\n' % tuple(w * 40 for w in ('How old? ', 'How many? ', 'How much? ')) + rows('%(i)d,2,3\n'), "list(df) == ['Q1', 'Q2', 'Q3'] and len(df) == 20 and 'also above the rows: How old?' in said"),
+    ('gap.csv', 'name,a,b\nx,,late\n' + rows('n%(i)d,%(i)d,2\n'), "len(df) == 21"),
+    ('ends_of_months.csv', 'Date,Sales,Price\n2023-Dec,,\nJan,-,-\n' + rows('m%(i)d,%(i)d,2\n'), "len(df) == 22 and list(df) == ['Date', 'Sales', 'Price']"),
+    ('locales.dat', '"de_DE","Deutsch"\n"en_US","English"\n"es_ES","Spanish"\n"fi_FI","Finnish"\n', "len(df) == 4"),
+    ('small.csv', 'a,b\n' + rows('%(i)d,%(i)de-12\n'), "'(float, 0.0 to 1.9e-11' in said"),
+    ('notes.txt', '1. Title: Plants Database\n    Updated Sept 21 by a student - added information\n2. Sources:\n   (a) Creator: R.A. Fisher\n   (b) Donor: Michael (MARSHALL at io.arc)\n3. Past Usage:\n'
+     '   - Publications: too many to mention!!!  Here are a few.\n   1. Fisher "The use of multiple measurements in taxonomic problems"\n   2. Duda (1973) Pattern Classification and Scene Analysis.\n', "df is None and '1. Title: Plants' in said"),
+    ('cut.json', ''.join('{"a": %d, "at": "Thu Jul 13 09:30:0%d PDT 2017"},\n' % (i, i) for i in range(9)), "df is None and '\"a\": 0' in said"),
+    ('events.txt', ''.join('2014-01-04 20:00:0%d Event%d happened%s\n' % (i, i, ' to user number @@item' * (i > 3)) for i in range(6)), "list(df) == ['time', 'message'] and len(df) == 6"),
     ('dump.sql', 'INSERT INTO `t` VALUES (0,\'n0\'),\n' + rows("(%(i)d,'n'),\n"), 'df is None'),
 ]
 
@@ -121,6 +140,9 @@ def test_own_cases(tmp_path, name, content, expect):
     ('notes.md', '# Report\n\nText.\n\n| id | name |\n|----|:----:|\n' + rows('| %(i)d | n%(i)d |\n') + '\nThe end.\n', "list(df) == ['id', 'name'] and df['id'].sum() == 190 and df['name'][1] == 'n1'"),
     ('dates.ics', 'BEGIN:VCALENDAR\r\n' + rows('BEGIN:VEVENT\r\nDTSTART;TZID=Europe/Berlin:202401%(two)sT100000\r\nSUMMARY:Meeting\r\n  %(i)d\r\nEND:VEVENT\r\n') + 'END:VCALENDAR\r\n',
      "len(df) == 20 and df['DTSTART'][12].day == 13 and df['SUMMARY'][1] == 'Meeting 1'"),
+    ('style.xml', '<?xml version="1.0"?><W>' + rows('<S ID="%(i)d"><A x="1"/><B x="1"/><C x="1"/></S>') + '<S Name="x"/></W>', "'df' not in globals() and 'W/S: 21' in said"),
+    ('guests.ics', rows('BEGIN:VEVENT\nSUMMARY:%(i)d\nATTENDEE:a%(i)d\nATTENDEE:b%(i)d\nEND:VEVENT\n'), "df['ATTENDEE'][3] == 'a3 | b3' and 'joined with \" | \": ATTENDEE (up to 2 times)' in said"),
+    ('authors.xml', '<?xml version="1.0"?><books>' + rows('<book><t>T%(i)d</t><by>A</by><by>B</by></book>') + '</books>', "len(df) == 20 and 'only the last is kept: by (40 in all)' in said"),
     ('a.cfg', '[a]\nx = 1\n', "data['a']['x'] == '1'"),
     ('page.html', '<!-- saved --><html><body><table><tr><th>ort</th></tr>' + rows('<tr><td>Köln %(i)d</td></tr>') + '</table></body></html>', "df['ort'][1] == 'Köln 1'"),
     ('first.html', '<html><table><tr><td>id</td><td>name</td></tr>' + rows('<tr><td>%(i)d</td><td>n</td></tr>') + '</table></html>', "list(df) == ['id', 'name'] and df['id'].sum() == 190"),
@@ -188,6 +210,17 @@ def sheet(tmp_path, rows, *merged):
 def test_two_header_rows_of_which_one_cell_stands_over_both(tmp_path):
     df = sheet(tmp_path, [['Region', 2023, None, 2024, None], [None, 'Q1', 'Q2', 'Q1', 'Q2'], *(['r%d' % i, i, i, i, i] for i in range(8))], 'B1:C1', 'D1:E1', 'A1:A2')[1]
     assert list(df) == ['Region', '2023 Q1', '2023 Q2', '2024 Q1', '2024 Q2'] and len(df) == 8
+
+
+def test_three_header_rows_and_an_empty_one_below_a_title(tmp_path):
+    df = sheet(tmp_path, [['Labor Force by County'], [], [None, 'State', None, None, 'Unemploy-'], ['LAUS', 'FIPS', None, 'Labor', 'ment Rate'], ['Code', 'Code', 'Year', 'Force', '(%)'], [],
+                          *(['CN%d' % i, '0%d' % i, 2001, i * 100, i / 4] for i in range(9))])[1]
+    assert list(df) == ['LAUS Code', 'State FIPS Code', 'Year', 'Labor Force', 'Unemployment Rate (%)'] and len(df) == 9 and df['State FIPS Code'][3] == '03'
+
+
+def test_a_sheet_that_is_no_table_is_told_as_it_is(tmp_path):
+    said, df = sheet(tmp_path, [[None, 'Report of the year'], [], *([None, 'Text that explains %d' % i] for i in range(40)), [None, 'x', 3, 'd'], [], [None, 'y', 'z', 'w']])
+    assert 'no one table with a header' in said and 'Text that explains 3' in said and df.iloc[2, 1] == 'Text that explains 0'
 
 
 def test_gaps_that_no_merged_cells_made_are_not_filled(tmp_path):

@@ -89,6 +89,8 @@ def entries(said, df):
         end = min((x for x in (i, more) if x > 0), default=len(told) - 1)
         name = next((k for k in sorted(df.columns, key=lambda k: -len(repr(k))) if told.startswith(prof.clean(repr(k), 60))), None)
         assert name is not None, told
+        if told[len(prof.clean(repr(name), 60)):][:2] not in (' (', ' t'):
+            break                       # names alone: there is no room for more
         out.append((name, told[len(prof.clean(repr(name), 60)) + 1:end]))
         told = told[end + 3:]
     return line, out

@@ -216,6 +216,8 @@ def kinds_of(path, text):
     first = text.lstrip()[:1]
     if end in OWN_FORMS:
         return (OWN_FORMS[end],)
+    if end in ('jsonl', 'ndjson', 'json') and first not in ('{', '['):
+        return (json_lines, json_text)
     if end in ('jsonl', 'ndjson'):
         return (json_lines, json_text)
     if first and first in '{[' and end not in ('csv', 'tsv', 'log', 'md'):

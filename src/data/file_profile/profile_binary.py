@@ -256,7 +256,8 @@ def ruled(path, text, encoding, whole):
 
 def blank_separated(path, text, encoding, whole):
     """A table with blanks between its cells, if all rows have as many and a column has numbers."""
-    head = re.sub(r'(?m)[ \t\r]+$', '', beginning(text))
+    head = re.sub(r'("[^"\n]*")|[ \t\r]+', lambda m: m[1] or ' ', beginning(text))
+    head = re.sub('(?m)^ | $', '', head)
     form = Form(head, ' ', {'skipinitialspace': True}, {'sep': r'\s+'}, False)
     widths = {len(r) for r, _ in form.rows[1:]}
     cells = zip(*(r for r, _ in form.rows[1:]))
@@ -287,12 +288,17 @@ def calendar(path, text, encoding, whole):
         return None
     lines = [r"import re; text = re.sub(r'\n[ \t]|(?s:BEGIN:VALARM.*?END:VALARM\n)', '', "
              'open(%r, encoding=%r).read())' % (path, encoding),
-             r"df = pd.DataFrame([dict(re.findall(r'(?m)^([\w-]+)[^:\n]*:(.*)', s)) "
-             r"for s in re.findall(r'(?s)BEGIN:%s\n(.*?)END:%s', text)])" % (kind, kind)]
+             r"df = pd.DataFrame([(i, *field) "
+             r"for i, s in enumerate(re.findall(r'(?s)BEGIN:%s\n(.*?)END:%s', text)) "
+             r"for field in re.findall(r'(?m)^([\w-]+)[^:\n]*:(.*)', s)])" % (kind, kind)]
+    each = "df = df.groupby([0, 1], sort=False)[2].agg(' | '.join).unstack().rename_axis(None, axis=1)"
     try:
-        t = table_of('df', lines, (), 'import pandas as pd')
+        fields = run(['import pandas as pd'] + lines)['df'].groupby([0, 1]).size().groupby(level=1).max()
+        t = table_of('df', lines + [each], (), 'import pandas as pd')
     except Exception:
         return None
+    often = ['%s (up to %d times)' % item for item in fields[fields > 1].items()]
+    t.notes += ['repeated in one %s, joined with " | ": %s' % (kind, ', '.join(often))] * bool(often)
     return told(import_first(t.lines), t)
 
 

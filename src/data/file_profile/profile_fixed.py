@@ -145,11 +145,13 @@ class Layout:
 def is_table(t, bounds):
     """Not prose with a gap in it: the rows are full, and a column holds numbers or dates, or all gaps are
     wide."""
-    full = t.frame.head(200).notna().sum().sum()
-    data = any(c.kind in ('int', 'float', 'datetime') or c.kind == 'text' != text_kind(c) for c in t.columns)
+    some = t.frame.head(200)
+    full = some.notna().sum().sum() if (some.notna().mean() > .5).sum() > 1 else 0
+    behind = t.columns[t.columns[0].kind == 'datetime':]    # a time alone begins a log
+    data = any(c.kind in ('int', 'float', 'datetime') or c.kind == 'text' != text_kind(c) for c in behind)
     mixed = sum(bool(c.kind == 'text' and nearly(c)) for c in t.columns)    # several tables in one
     wide = len(t.frame) >= 5 and not mixed and all(b[0] - a[1] > 1 for a, b in zip(bounds, bounds[1:]))
-    return len(t.frame) > 1 and full * 2 > t.frame.head(200).size and (data or wide)
+    return len(t.frame) > 1 and full * 2 > some.size and (data or wide)
 
 
 class FixedProposal(OwnProposal):

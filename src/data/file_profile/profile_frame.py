@@ -102,7 +102,7 @@ class Column:
 def number_text(number):
     number = number.item() if hasattr(number, 'item') else number
     if isinstance(number, float) and abs(number) < 1e15:
-        return repr(round(number, 6))
+        return repr(round(number, 6)) if not 0 < abs(number) < .001 else '%.4g' % number
     return clean(repr(number), 24)
 
 
@@ -195,9 +195,9 @@ def describe(columns, remarks=None, most=COLUMNS_MOST):
     """All columns in at most that many characters: with their contents if there is room, else with their
     types, else only the first of them."""
     groups, remarks = runs(columns), remarks or {}
-    for facts in (True, False):
-        parts = [run_text(g, facts) if len(g) > 1 else column_text(g[0], facts, remarks.get(g[0].name, ''))
-                 for g in groups[:200]]
+    for facts in (True, False, None):   # the last: names alone
+        parts = [run_text(g, facts) if len(g) > 1 else clean(repr(g[0].name), 60) if facts is None
+                 else column_text(g[0], facts, remarks.get(g[0].name, '')) for g in groups[:200]]
         if len(groups) <= 200 and sum(len(p) + 2 for p in parts) <= most:
             return ', '.join(parts)
     fit = len(list(itertools.takewhile(lambda n: n <= most, itertools.accumulate(len(p) + 2 for p in parts))))
@@ -225,6 +225,7 @@ class Table:
         self.total = count(len(frame), 'row')
         self.remarks, self.notes = {}, []       # of columns by their names; lines for the reader
         self.sep, self.wrong = ' | ', ''
+        self.loose = False              # a sheet of text or of several tables
 
     def code(self):
         return list(self.lines)
@@ -235,6 +236,9 @@ class Table:
 
     def said(self, most=COLUMNS_MOST):
         wide = self.frame.shape[1] - len(self.columns)
+        if self.loose:
+            return '%s%s, %s: no one table with a header, but text or several tables' % (
+                self.called(), self.total, count(self.frame.shape[1], 'column'))
         return '%s%s, columns: %s%s' % (self.called(), self.total, describe(self.columns, self.remarks, most),
                                         ', and %d more' % wide if wide > 0 else '')
 

@@ -203,11 +203,18 @@ def xml_records(path, text, found, encoding):
     spaces = ', namespaces=%r' % {prefix or 'x': space[1]} if space else ''
     xpath = './/%s%s' % ((prefix or 'x') + ':' if space else '', name)
     spaces += ', encoding=%r' % encoding if encoding != 'utf-8' else ''
+    often = [p for p in found if p.startswith(best + '/') and p.count('/') == best.count('/') + 1
+             and found[p][0] > found[best][0]]
     line = "df = pd.read_xml(%r, xpath=%r%s, parser='etree')" % (path, xpath, spaces)
     try:
-        return table_of('df', [line], (), 'import pandas as pd')
+        t = table_of('df', [line], (), 'import pandas as pd')
     except Exception:
         return None
+    if 2 * t.frame.notna().sum().sum() < t.frame.size:
+        return None                     # elements of the same name, but no records
+    often = ', '.join('%s (%d in all)' % (p.rpartition('/')[2], found[p][0]) for p in often)
+    t.notes += ['repeated in one %s, of which only the last is kept: %s' % (name, often)] * bool(often)
+    return t
 
 
 # how the file begins, and what it is called

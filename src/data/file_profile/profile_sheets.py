@@ -7,6 +7,7 @@ import itertools
 import re
 
 SHEETS, SHEET_ROWS = 6, 20000   # sheets described one by one, and rows of each that are read
+SHEET_HEAD = 30                 # rows from which the form of a sheet is proposed
 SHEETS_MOST = 60                # sheets that may be parts of one table
 WORKBOOK_MOST = 3 << 20         # bytes of a workbook of which all rows are read
 
@@ -21,45 +22,43 @@ def sheet_cell(value):
 
 
 class SheetPart:
-    """The first rows of a sheet, and what they propose: where its table begins, its names, its units."""
+    """The first rows of a sheet, and what they propose: where its table begins, its names."""
 
     def __init__(self, sheet, merged=()):
-        self.title, self.names, self.above, self.units, self.fill = sheet.title, [], [], '', {}
+        self.title, self.names, self.above, self.notes, self.fill = sheet.title, [], [], [], {}
         self.hidden = getattr(sheet, 'sheet_state', 'visible') != 'visible'
         if hasattr(sheet, 'reset_dimensions'):
             sheet.reset_dimensions()    # a sheet may declare a wrong size
-        heads = [row[:200] for row in itertools.islice(sheet.iter_rows(values_only=True), 30)]
+        heads = [row[:200] for row in itertools.islice(sheet.iter_rows(values_only=True), SHEET_HEAD)]
         rows = [[sheet_cell(v) for v in row] for row in heads]
-        counts = [filled_cells(r) for r in rows]
-        width = max(counts, default=0)
+        rows = [(row, i) for i, row in enumerate(rows) if filled_cells(row)]
+        width = max((filled_cells(r) for r, _ in rows), default=0)
         if not width:
             return
-        self.skip = skip = next(i for i, n in enumerate(counts) if n * 2 >= width and (n > 1 or width == 1))
-        while rows[skip] and not rows[skip][-1]:
-            rows[skip].pop()
-        wide = len(rows[skip])
-        self.above = [' '.join(filter(None, r)) for r in rows[:skip] if filled_cells(r)]
-        self.args = {'skiprows': skip} if skip else {}
-        # pandas keeps years and dates in a header as they are, so their names are made text
-        self.other = any(not isinstance(v, (str, type(None))) for v in heads[skip])
-        self.names = [str(v) if c else '' for v, c in zip(heads[skip], rows[skip])]
-        body = rows[skip + 1:]
-        double = None
-        for k in (skip, skip - 1):
-            if 0 <= k and k + 2 < len(rows) and not double:
-                first, second = ([*r, *[''] * wide][:max(wide, len(rows[k + 1]))] for r in rows[k:k + 2])
-                double = two_headers(first, second, rows[k + 2:k + 20])
-                if double:
-                    self.args, self.other = {'skiprows': k + 2, 'header': None, 'names': double}, False
-                    self.names, body = double, rows[k + 2:]
-                    self.above = [' '.join(filter(None, r)) for r in rows[:k] if filled_cells(r)]
-        if not double and body:
-            self.units = units_row(self.names, body[:20])
-            if self.units:
-                self.args = {'skiprows': list(range(skip)) + [skip + 1]}
+        skip = next(i for i, (r, _) in enumerate(rows)
+                    if filled_cells(r) * 2 >= width and (filled_cells(r) > 1 or width == 1))
+        wide = max(i + 1 for r, _ in rows[skip:] for i, c in enumerate(r) if c)
+        rows = [([*r, *[''] * wide][:wide], i) for r, i in rows]
+        depth = header_depth([r for r, _ in rows[skip:]])
+        while skip and filled_cells(rows[skip - 1][0]) > 1 and rows[skip - 1][1] == rows[skip][1] - 1 and (
+                depth > 1 or len(set(filter(None, rows[skip][0]))) < filled_cells(rows[skip][0])):
+            skip, depth = skip - 1, depth + 1
+        head = Header(rows[skip:], depth)
+        self.args, self.names, self.notes = head.args, head.names, head.notes
+        self.above = [' '.join(filter(None, r)) for r, _ in rows[:skip]]
+        self.other = False
+        if 'names' not in self.args:
+            # pandas keeps years and dates in a header as they are, so their names are made text
+            at = next(i for r, i in rows[skip:] if r is self.names)
+            gap = range(at + 1, next((i for _, i in rows if i > at), 0)) if head.depth else ()
+            if gap:
+                before = self.args.get('skiprows', 0)
+                self.args['skiprows'] = sorted({*gap, *(before if type(before) is list else range(before))})
+            self.other = any(not isinstance(v, (str, type(None))) for v in heads[at])
+            self.names = [str(v) if v is not None else '' for v in [*heads[at], *[None] * wide][:wide]]
         self.fill = collections.Counter()       # rows below the first of merged cells, by column
         for c, top, bottom in merged:
-            if c < len(self.names) and self.names[c] and top > skip:
+            if c < len(self.names) and self.names[c] and top > rows[skip][1]:
                 self.fill[self.names[c]] += bottom - top
 
     def form(self):
@@ -181,25 +180,30 @@ class OpenBook:
         lines += [statement(name, '{}.ffill()', fill)] * bool(fill)
         lines += [statement(name, "{} - pd.Timestamp('1899-12-31')", hours)] * bool(hours)
         t = table_of(name, lines, self.given, 'import pandas as pd')
+        if len(parts) == 1 and is_loose(t):
+            lines = [self.reader(name, parts, sheets, labelled, {'header': None})]
+            t = Table(name, lines, run(['import pandas as pd'] + lines, self.given)[name])
+            t.loose, part.notes, part.above = True, [], []
         t.title = part.title
         limited = self.large and len(t.frame) >= SHEET_ROWS
         t.whole = not limited
         t.total = ('over ' if limited else '') + count(len(t.frame), 'row')
         t.total = '(a hidden sheet) ' * part.hidden + t.total
         t.total += ' of %d sheets' % len(parts) if len(parts) > 1 else ''
-        ending(t)
+        if not t.loose:
+            ending(t)
         gaps = t.frame.isna().all(axis=1).to_numpy().nonzero()[0][:1]
-        if len(gaps):
+        if len(gaps) and not t.loose:
             before = count(int(gaps[0]), 'row')
             t.notes.append('an empty row after %s: what follows may be another table' % before)
         before = ['above it: ' + ' / '.join(part.above)] * bool(part.above)
-        before += ['units: ' + part.units] * bool(part.units)
         filled_down = ['merged cells are filled down: ' + ', '.join(map(repr, fill))] * bool(fill)
-        t.notes = before + t.notes + filled_down
+        t.notes = before + part.notes + t.notes + filled_down
         return t
 
     def reader(self, name, parts, sheets, labelled, args):
-        args = ''.join(', %s=%s' % (k, v if k == 'dtype' else repr(v)) for k, v in args.items()) + self.engine
+        args = ''.join(', %s=%s' % (k, v if k == 'dtype' else listed(v)) for k, v in args.items())
+        args += self.engine
         if len(parts) == 1:
             sheet = ', sheet_name=%r' % parts[0].title if sheets > 1 else ''
             return '%s = pd.read_excel(%r%s%s)' % (name, self.path, sheet, args)
@@ -207,6 +211,14 @@ class OpenBook:
         each = '[s%s for n, s in pd.read_excel(%r, sheet_name=%r%s).items()]' % (
             '.assign(sheet=n)' * labelled, self.path, names, args)
         return '%s = pd.concat(%s, ignore_index=True)' % (name, each)
+
+
+def is_loose(t):
+    """Is a sheet no one table, because most columns have no name, or no name and cells of several kinds?"""
+    held = [c for c in t.columns if c.kind != 'empty']
+    odd = [c for c in held if str(c.name).startswith('Unnamed: ')
+           or str(c.name).isdigit() and c.kind in ('objects', 'numbers and text')]
+    return 2 * len(odd) > len(held)
 
 
 def sheets_alike(parts, sheets):
@@ -255,6 +267,12 @@ def merged_down(path):
 def sheet_text(t, share):
     """The description of a sheet, in at most share characters."""
     notes = [clean(n, ROW) for n in t.notes]
-    text = '\n'.join([t.said(share - 60 - sum(map(len, notes)))] + notes)
+    text = t.said(share - 60 - min(share // 3, sum(map(len, notes))))
+    for note in notes:
+        text += '\n' + note if len(text) + len(note) < share else ''
     rows = first_rows(t.frame, ' | ', 2)
+    if t.loose:
+        held = t.frame.dropna(how='all').head(8).iloc[:, :COLUMNS_SEEN]
+        held = [' | '.join(filter(None, map(cell_text, row))) for row in held.itertuples()]
+        rows = first_of([clean(row, ROW) for row in held])
     return text + '\n' + rows if len(text) + len(rows) < share else text

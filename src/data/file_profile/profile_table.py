@@ -7,6 +7,7 @@ import itertools
 import os
 import re
 
+UNIT = '\x1f'                   # stands for a longer separator
 HEAD = 65536                    # characters from which a table's form is proposed
 NEAR, FAR = 4 << 20, 1 << 20    # bytes at the beginning, and in the middle and at the end, of a large file
 
@@ -76,7 +77,7 @@ class Form:
             if not all(number_like(r[1]) for r in table[1:] if len(r) > 1):
                 return                  # prose
         # "1,5;2,5" agrees for both: where another separator fits too, the comma is a decimal mark
-        self.score = share + (0.001 * min(self.width, 50) if sep != ',' else 0)
+        self.score = share + 0.1 * (sep == UNIT) + (0.001 * min(self.width, 50) if sep != ',' else 0)
         self.score += head.count('"%s"' % sep) >= len(widths)
         self.score += 0.01 * ('escapechar' in args) + 0.01 * ('quotechar' in args)
 
@@ -88,8 +89,21 @@ def forms(path, text):
     first = re.match(r'sep=(.)\r?\n', head)
     found = [Form(head, sep, reader, args, named) for sep in ('\t;,|' if not first else first[1])
              for reader, args in ways_to_split(head, sep)]
+    found += [Form(re.sub(sep, UNIT, head), UNIT, {}, {'sep': sep, 'engine': 'python'}, named)
+              for sep in longer_separators(head)]
     found = sorted((f for f in found if f.score), key=lambda f: -f.score)
     return found or [f for f in [one_column_or_header(path, text, named)] if f]
+
+
+def longer_separators(head):
+    """What splits all lines into as many cells, beside the usual characters: '::', '||', runs of tabs."""
+    lines = [s for s in head.split('\n')[:60] if s.strip() and s[0] != '#']
+    lines = lines[:-1] if len(lines) > 2 else lines
+    marks = set(re.findall(r'[^\w\s"\'.,;+()*/=<>{}\[\]-]{2,4}|[\^~\xa6\x01\x1e\x1f]', ''.join(lines[:1])))
+    found = [re.escape(m) for m in marks if {s.count(m) for s in lines} == {lines[0].count(m)} != {1}
+             and (m != '||' or ''.join(lines).count('|') == 2 * ''.join(lines).count(m))]
+    runs = {len(re.findall('\t+', s.strip())) for s in lines}
+    return found + ['\t+'] * (len(runs) == 1 and runs != {0} and '\t\t' in head)
 
 
 def one_column_or_header(path, text, named):
@@ -112,7 +126,7 @@ def one_column_or_header(path, text, named):
 
 
 def is_remark(row):
-    return row[0][:1] == '#'
+    return row[0].lstrip()[:1] == '#'
 
 
 def filled_cells(row):
@@ -124,33 +138,93 @@ def is_title(row, after):
     return len(row) > 2 and filled_cells(row) < 2 and any(2 * filled_cells(r) > len(row) for r in after)
 
 
-def two_headers(first, second, rest):
-    """The joined names of two rows that are both a header ("2023" above "Q1" and "Q2"); None."""
-    above, below = ([c.strip() for c in row] for row in (first, second))
-    named = all(a or b for a, b in zip(above, below))       # one cell over both rows is a name too
-    if not named or not 1 < filled_cells(first) < len(first) == len(second):
-        return None
-    for i in range(1, len(above)):
-        above[i] = above[i] or above[i - 1]
-    names = [('%s %s' % (a, b)).strip() for a, b in zip(above, below)]
-    numbers = any(all(number_like(r[i]) for r in rest if i < len(r) and r[i].strip())
-                  for i in range(1, len(first)))
-    below = list(filter(None, below))
-    good = numbers and not any(map(number_like, below)) and len(set(below)) < len(below) > len(first) // 2
-    return names if good and len(set(names)) == len(names) else None
+TYPE = re.compile(r'\d*[sdnfi]|str(ing)?|text|(var)?char|(u|big)?int(eger)?\d*|float\d*|double|real|'
+                  r'num(eric|ber)?|date(time)?|timestamp|bool(ean)?|object|factor|nominal', re.I)
+HEADERS = 5                     # most rows of a header
+
+
+def held(rows, i):
+    """The cells of a column that say something."""
+    return [r[i].strip() for r in rows if i < len(r) and r[i].strip() not in MISSING
+            and r[i].strip().lower() not in MARKS]
+
+
+def header_depth(rows):
+    """How many of these rows are the header: the last of them has words, or years, above columns of numbers
+    or dates, and no row of them is one of the table."""
+    width = len(rows[0])
+    for depth in range(min(HEADERS, len(rows) - 3), 0, -1):
+        below = [held(rows[depth:depth + 20], i) for i in range(width)]
+        data = [i for i, cells in enumerate(below) if len(cells) > 1 and all(map(typed, cells))]
+        last = [cell for i in data for cell in held(rows[depth - 1:depth], i)]
+        over = [i for i in data if held(rows[1:depth], i)]
+        years = len(over) > 1 and all(map(is_year, last)) and not all(map(is_year, below[data[0]]))
+        inner = [c for row in rows[1:depth - years] for c in row if c.strip()]
+        if depth == 1 or last and len(over) > 1 and 2 * len(over) >= len(data) and not any(map(typed, inner)):
+            return depth
+    return 1
+
+
+def is_year(cell):
+    return bool(re.fullmatch(r'(19|20)\d\d', cell.strip()))
+
+
+def joined_names(header):
+    """The names of columns that several rows give together ("2023" above "Q1" and "Q2")."""
+    width = max(map(len, header))
+    plain = [[c.strip() for c in row] + [''] * (width - len(row)) for row in header]
+    filled = [row[:] for row in plain]
+    for row in filled[:-1]:
+        for i in range(1, width):
+            row[i] = row[i] or row[i - 1] * bool(filled[-1][i])
+    for rows in (plain, filled, plain):
+        names = [' '.join(dict.fromkeys(filter(None, cells))).replace('\n', ' ') for cells in zip(*rows)]
+        names = [re.sub(r'(\w)- (?=[a-z])', r'\1', name) or 'Unnamed: %d' % i for i, name in enumerate(names)]
+        if len(set(names)) == width:
+            break
+    return unique(names)
 
 
 def units_row(header, rows):
-    """The units below a header, if its first row has nothing else: no number, and words only in columns of
-    numbers."""
+    """'units: ...' of the row below a header, if it has nothing else: no number, and words only in columns of
+    numbers. Or 'types: ...'."""
     first, rest = rows[0], rows[1:20]
-    if len(rest) < 3 or any(map(number_like, first)) or not any(first) or len(first) != len(header):
+    if len(rest) < 3 or any(map(number_like, first)) or filled_cells(first) < 1 or len(first) != len(header):
         return ''
-    for i, cell in enumerate(first):
-        below = [r[i] for r in rest if i < len(r) and r[i].strip()]
-        if cell.strip(' -') and (len(cell) > 12 or not below or not all(map(number_like, below))):
+    below = [held(rest, i) for i in range(len(first))]
+    if len(first) > 1 and all(TYPE.fullmatch(c.strip()) and c not in cells for c, cells in zip(first, below)):
+        return 'types: ' + ', '.join(first)
+    for cell, cells in zip(first, below):
+        if cell.strip(' -') and (len(cell) > 12 or not cells or not all(map(number_like, cells))):
             return ''
-    return ', '.join('%s %s' % (name, cell) for name, cell in zip(header, first) if cell.strip(' -'))
+    return 'units: ' + ', '.join('%s %s' % both for both in zip(header, first) if both[1].strip(' -'))
+
+
+class Header:
+    """What the first rows of a table say of its columns. rows: [(row, lines before it)]; args: for the
+    reader; depth: how many are no rows of the table; notes: what is told."""
+
+    def __init__(self, rows, depth=0):
+        cells, lines = [r for r, _ in rows], rows[0][1]
+        self.names, self.notes, self.args = cells[0], [], {'skiprows': lines} if lines else {}
+        self.depth = depth or header_depth(cells)
+        units = units_row(cells[0], cells[1:]) if self.depth < 3 and len(cells) > 4 else ''
+        if units and has_header(cells):
+            self.depth, self.notes = 2, [units]
+            self.args['skiprows'] = list(range(lines)) + [rows[1][1]]
+        elif self.depth > 1:
+            end = rows[self.depth][1]
+            joined = self.names = joined_names(cells[:self.depth])
+            self.args.update(skiprows=end, header=None, names=joined)
+            self.notes = ['%d header rows, joined into names' % self.depth]
+            if len(repr(joined)) > 400:       # only the row that names most columns
+                k = max(range(self.depth), key=lambda k: (len(set(filter(None, cells[k]))), -k))
+                self.names = cells[k]
+                self.args = {'skiprows': [i for i in range(end) if i != rows[k][1]]}
+                other = [' '.join(filter(None, r)) for i, r in enumerate(cells[:self.depth]) if i != k]
+                self.notes = ['also above the rows: ' + ' / '.join(other)]
+        elif not has_header(cells):
+            self.args['header'], self.depth = None, 0
 
 
 def number_like(cell):
@@ -169,8 +243,7 @@ def has_header(rows):
     first, rest = rows[0][:400], rows[1:20]
     if not rest:
         return not any(number_like(c) for c in first)
-    below = [[r[i] for r in rest if i < len(r) and r[i].strip() not in MISSING
-              and r[i].strip().lower() not in MARKS] for i in range(len(first))]
+    below = [held(rest, i) for i in range(len(first))]
     data = [i for i, cells in enumerate(below) if cells and all(map(typed, cells))]
     if any(not typed(first[i]) and first[i].strip() not in MISSING for i in data):
         return True
@@ -180,7 +253,19 @@ def has_header(rows):
             or len(cells) > 1 and cells == [str(k) for k in range(len(cells))]):
         return True                     # one column per year, or per place
     unlike = len(rest) > 2 and all(c not in cells for c, cells in zip(first, below))
+    if len(rest) > 2 and any(cells and is_shaped(c) and len(set(map(shape_of, [c, *cells]))) == 1
+                             for c, cells in zip(first, below)):
+        return False                    # "de_DE" above "en_US"
     return not data and (len(set(first)) == len(first) or unlike) and not any(map(typed, first))
+
+
+def shape_of(cell):
+    return re.sub(r'\d', '9', re.sub('[A-Z]', 'A', re.sub('[a-z]', 'a', cell.strip())))
+
+
+def is_shaped(cell):
+    """Has a cell more than words in it?"""
+    return len(set(shape_of(cell))) > 1 and not re.fullmatch('A?a+|A+', shape_of(cell))
 
 
 class Proposal:
@@ -188,28 +273,32 @@ class Proposal:
 
     def __init__(self, form, encoding):
         self.args, self.wrong, self.notes, self.tail = {}, '', [], 0
-        self.width, self.sep = form.width, form.sep
-        rows = [r for r, _ in form.rows]
-        skip, lines = self.place(form, rows)
-        before, rows = rows[:skip], rows[skip:]
+        self.width, self.sep = form.width, form.sep if form.sep != UNIT else ' | '
+        skip = self.place([r for r, _ in form.rows])
+        before, rows = [r for r, _ in form.rows[:skip]], form.rows[skip:]
         if form.sep != ',':
             self.args['sep'] = form.sep
         if encoding != 'utf-8':
             self.args['encoding'] = encoding
         self.args.update(form.args)
-        longer = [r for r in rows if len(r) == self.width or not is_remark(r)]
-        if rows[1:] and len(longer) < len(rows) and not any('#' in c for r in longer for c in r):
+        longer = [r for r in rows if len(r[0]) == self.width or not is_remark(r[0])]
+        if rows[1:] and len(longer) < len(rows) and not any('#' in c for r, _ in longer for c in r):
             rows, self.args['comment'] = longer, '#'
-        if skip:
-            self.args['skiprows'] = lines
-        self.head(rows, lines if skip else 0)
+        head = Header(rows)
+        self.args.update(head.args)
+        self.notes += head.notes
+        first, body = rows[0][0], [r for r, _ in rows[1:]]
+        if head.depth == 1 and body and len(first) < self.width and all(
+                not any(c.strip() for c in r[len(first):]) for r in body):
+            self.args['index_col'] = False      # a separator at the end of each row
+            self.width = len(first)
         said = clean(' / '.join(form.sep.join(row).rstrip(form.sep)
                      for row in before if filled_cells(row)), ROW)
         if said:
             self.notes.append('before them: ' + said)
 
-    def place(self, form, rows):
-        """(rows, lines) before the first row of the table, such as titles and remarks. The last remark may be
+    def place(self, rows):
+        """The rows before the first row of the table, such as titles and remarks. The last remark may be
         the header ("#id,name")."""
         remarks = len(list(itertools.takewhile(is_remark, rows)))
         if remarks == len(rows):
@@ -219,8 +308,8 @@ class Proposal:
         for n, row in enumerate(rows[remarks:remarks + 11], remarks):
             good = len(row) == self.width or n == remarks and self.names_rows(row, rows[n + 1:])
             if good and row[0] != 'sep=' and not is_title(row, rows[n + 1:n + 6]):
-                return n, form.rows[n][1]
-        return 0, 0
+                return n
+        return 0
 
     def names_rows(self, header, rows):
         """Is a header one name short because the first column has none, as R writes it?"""
@@ -228,28 +317,18 @@ class Proposal:
         cut = any(all(c[:1] == ' ' for c in cells) for cells in zip(*full))     # "Jan 05, 2024" at its comma
         return 1 < len(header) == self.width - 1 and has_header([header] + rows) and not cut
 
-    def head(self, rows, lines):
-        first, body = rows[0], rows[1:]
-        names = two_headers(first, body[0], body[1:20]) if len(body) > 2 else None
-        if names and len(repr(names)) < 500:
-            self.args.update(skiprows=lines + 2, header=None, names=names)
-            self.notes.append('two header rows, joined into names')
-        elif not has_header(rows):
-            self.args['header'] = None
-        else:
-            units = units_row(first, body) if len(body) > 3 else ''
-            if units:
-                self.args['skiprows'] = list(range(lines)) + [lines + 1]
-                self.notes.append('units: ' + units)
-            if body and len(first) < self.width and all(
-                    not any(c.strip() for c in r[len(first):]) for r in body):
-                self.args['index_col'] = False      # a separator at the end of each row
-                self.width = len(first)
-
 
 def call(reader, source, args):
-    return 'pd.%s(%s)' % (reader, ', '.join([source] + ['%s=%s' % (k, v if k == 'dtype' else repr(v))
+    return 'pd.%s(%s)' % (reader, ', '.join([source] + ['%s=%s' % (k, v if k == 'dtype' else listed(v))
                                                         for k, v in args.items()]))
+
+
+def listed(value):
+    """A value as code; many numbers as the range that they begin with."""
+    if type(value) is list and len(value) > 8 and value[:8] == list(range(8)):
+        n = next((i for i, k in enumerate(value) if i != k), len(value))
+        return '[%s]' % ', '.join(['*range(%d)' % n, *map(str, value[n:])])
+    return repr(value)
 
 
 def raw_frame(reader, source, args, given):
@@ -399,7 +478,7 @@ def read_as(name, reader, path, proposal, given, large=False):
     for with_plans in (True, False):
         final = dict(args)
         if large:
-            final['low_memory'] = False
+            final.update({'low_memory': False} if 'engine' not in final else {})
             final.setdefault('on_bad_lines', 'warn')
         statements = settle(plans, final, sep, large) if with_plans else []
         if large:
