@@ -27,11 +27,20 @@
 
 static int front_side = -1; /* in the starter: its connection to the front */
 
+static bool is_listed(const char *entry, const char *const *names, size_t n)
+{
+    size_t len = strcspn(entry, "=");
+
+    for (size_t i = 0; i < n; i++)
+        if (strlen(names[i]) == len && !memcmp(entry, names[i], len))
+            return true;
+    return false;
+}
+
 /* Of the environment a front needs these. The others are overwritten where they lie, for /proc/PID/environ
  * shows that place: any of them may be a key. */
 static void forget_environment(bool speaks_abroad)
 {
-    /* The last ten say how libcurl reaches a chat service, and whom it trusts. */
     static const char *const needed[] = {"HOME",
                                          "XDG_RUNTIME_DIR",
                                          "XDG_STATE_HOME",
@@ -42,31 +51,19 @@ static void forget_environment(bool speaks_abroad)
                                          "LISTEN_FDS",
                                          "LISTEN_FDNAMES",
                                          "TERM",
-                                         "TZ",
-                                         "http_proxy",
-                                         "https_proxy",
-                                         "HTTPS_PROXY",
-                                         "all_proxy",
-                                         "ALL_PROXY",
-                                         "no_proxy",
-                                         "NO_PROXY",
-                                         "CURL_CA_BUNDLE",
-                                         "SSL_CERT_FILE",
-                                         "SSL_CERT_DIR"};
-    size_t n = speaks_abroad ? countof(needed) : countof(needed) - 10;
+                                         "TZ"};
+    /* how libcurl reaches a chat service, and whom it trusts */
+    static const char *const abroad[] = {"http_proxy",    "https_proxy", "HTTPS_PROXY", "all_proxy",
+                                         "ALL_PROXY",     "no_proxy",    "NO_PROXY",    "CURL_CA_BUNDLE",
+                                         "SSL_CERT_FILE", "SSL_CERT_DIR"};
     char **to = environ;
 
-    for (char **e = environ; *e; e++) {
-        size_t len = strcspn(*e, "=");
-        bool keep = false;
-
-        for (size_t i = 0; i < n; i++)
-            keep |= strlen(needed[i]) == len && !memcmp(*e, needed[i], len);
-        if (keep)
+    for (char **e = environ; *e; e++)
+        if (is_listed(*e, needed, countof(needed))
+            || (speaks_abroad && is_listed(*e, abroad, countof(abroad))))
             *to++ = *e;
         else
             explicit_bzero(*e, strlen(*e));
-    }
     *to = NULL;
 }
 

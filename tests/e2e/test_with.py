@@ -328,7 +328,7 @@ def test_a_script_says_which_python_it_is_for(program):
     have = program.run("exec", "-c", "import sys; print('%d.%d' % sys.version_info[:2])").out.strip()
     major, minor = map(int, have.split("."))
     for wants, fits in ((">=3.8", True), (">=%d.%d" % (major, minor + 1), False), ("<%s" % have, False), ("<%s.99" % have, True), ("<=%s,>3.0" % have, True),
-                        ("==%s.*" % have, True), ("==3.1.*", False), ("~=3.1", True), ("~=3.1.1", False), ("!=%s.*" % have, False), ("!=%s.77" % have, True),
+                        ("==%s.*" % have, True), ("==%d.*" % major, True), ("==3.1.*", False), ("~=3.1", True), ("~=3.1.1", False), ("!=%s.*" % have, False), ("!=%s.77" % have, True),
                         (">%d" % (major + 1), False), ("three", True)):
         r = program.run("exec", "-", stdin='# /// script\n# requires-python = "%s"\n# ///\nprint("ran")\n' % wants)
         assert (r.code, r.out) == ((0, "ran\n") if fits else (125, "")), (wants, r)

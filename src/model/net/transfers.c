@@ -182,15 +182,10 @@ static void end_transfer(struct net_transfer *t, CURLcode code)
               : end.too_large  ? "the answer is too large"
               : *t->error      ? t->error
                                : c->easy_strerror(code);
-    bool keep = t->open && code == CURLE_OK;
-    void (*done)(void *, const struct transfer_end *) = t->done;
-    void *ctx = t->ctx;
-    if (keep) {
-        done(ctx, &end);
-        return;
-    }
-    done(ctx, &end);
-    transfer_drop(t);
+    bool stays = t->open && code == CURLE_OK; /* until done() or its owner drops it */
+    t->done(t->ctx, &end);
+    if (!stays)
+        transfer_drop(t);
 }
 
 static struct net_transfer *next_ended(struct transfers *ts, CURLcode *code)

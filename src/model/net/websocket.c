@@ -30,17 +30,6 @@ void websocket_release(struct websocket *w)
     buf_release(&w->out);
 }
 
-static void random_bytes(unsigned char *out, size_t n) /* at most 16 */
-{
-    static const char digits[] = "0123456789abcdef";
-    char hex[33];
-
-    random_hex(hex, 2 * n);
-    for (size_t i = 0; i < n; i++)
-        out[i] = (unsigned char)((strchr(digits, hex[2 * i]) - digits) << 4
-                                 | (strchr(digits, hex[2 * i + 1]) - digits));
-}
-
 /* ---- the handshake ---- */
 
 static uint32_t left(uint32_t v, unsigned n)
@@ -100,7 +89,7 @@ void websocket_ask(struct websocket *w, const char *host, const char *path)
     struct buf key autorelease(buf_release) = BUF_INIT(0);
     unsigned char bytes[16];
 
-    random_bytes(bytes, sizeof bytes);
+    random_fill(bytes, sizeof bytes);
     base64_add(&key, bytes, sizeof bytes);
     memcpy(w->key, buf_str(&key), sizeof w->key);
     buf_addf(&w->out,
@@ -153,7 +142,7 @@ static void add_frame(struct websocket *w, int opcode, const void *data, size_t 
             head[n++] = (unsigned char)((uint64_t)len >> (8 * i));
     }
     mask = head + n;
-    random_bytes(mask, 4);
+    random_fill(mask, 4);
     buf_add(&w->out, head, n + 4);
     char *to = len ? buf_space(&w->out, len) : NULL;
     if (!to)

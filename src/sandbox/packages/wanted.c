@@ -320,6 +320,10 @@ static bool part_allows(const char *part, int have)
 
     if (than < 0)
         return true;
+    if (!strncmp(rest, ".*", 2) && than % 100 == 0) { /* "==3.*" */
+        than /= 100;
+        have /= 100;
+    }
     if (n == 1)
         return *part == '>' ? have >= than : *part == '<' ? have < than || (third && have == than) : true;
     if (n != 2 || part[1] != '=')

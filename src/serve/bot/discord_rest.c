@@ -496,9 +496,9 @@ static void on_rest_answer(void *ctx, const struct transfer_end *end)
     else if (end->status == 401 && !end->why)
         refuse(r);
     else if (q->call.optional || !rest_again(q, end)) {
-        autofree char *why = end->why
-                                 ? xstrdup(end->why)
-                                 : xasprintf("%s (%d)", json_text(json_get(answer, "message")), end->status);
+        autofree char *why = end->why ? xstrdup(end->why)
+                                      : xasprintf("%.300s (%d)", json_text(json_get(answer, "message")),
+                                                  end->status);
 
         if (!end->why && !strcmp(q->method, "GET"))
             answer_others(q, end->status, answer, why);

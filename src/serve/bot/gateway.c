@@ -5,11 +5,11 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "base/url.h"
 #include "bot/discord_read.h"
 #include "json/json.h"
@@ -89,10 +89,9 @@ void gateway_free(struct gateway *g)
 
 static double random_part(void) /* from 0 to 1 */
 {
-    uint32_t n = 0;
+    uint32_t n;
 
-    while (getrandom(&n, sizeof n, 0) != sizeof n)
-        continue;
+    random_fill(&n, sizeof n);
     return n / 4294967296.0;
 }
 

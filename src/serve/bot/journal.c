@@ -18,9 +18,9 @@
 #include "json/json.h"
 
 #define FILE_MAX     (4u << 20)
-#define ANSWERED_MAX (16u << 20) /* bytes that are read of what was answered */
-#define KEPT_LINES   10000       /* of what was answered; twice as many for a while */
-#define KEPT_S       (30 * 86400)
+#define ANSWERED_MAX (16u << 20)  /* bytes that are read of what was answered */
+#define KEPT_LINES   10000        /* of what was answered; twice as many for a while */
+#define KEPT_S       (30 * 86400) /* of a conversation in which nothing is said */
 
 struct journal {
     char *dir;
@@ -78,12 +78,37 @@ static void forget_oldest_lines(struct journal *jl)
         memmove(jl->lines, jl->lines + drop, (jl->n -= drop) * sizeof *jl->lines);
 }
 
+/* The name between "KIND-" and ".json" as an owned string; NULL: it is another file. */
+static char *name_in(const char *file, const char *kind)
+{
+    size_t k = strlen(kind), len = strlen(file);
+    bool is = len > k + 6 && !strncmp(file, kind, k) && file[k] == '-' && !strcmp(file + len - 5, ".json");
+
+    return is ? xmemdup0(file + k + 1, len - k - 6) : NULL;
+}
+
+static void forget_old_conversations(const struct journal *jl)
+{
+    autoclosedir DIR *d = opendir(jl->dir);
+    struct dirent *e;
+
+    while (d && (e = readdir(d))) {
+        autofree char *name = name_in(e->d_name, "conversation"),
+                      *path = xasprintf("%s/%s", jl->dir, e->d_name);
+        struct stat st;
+
+        if (name && stat(path, &st) == 0 && st.st_mtime < time(NULL) - KEPT_S)
+            unlink(path);
+    }
+}
+
 /* It is written anew, so that it stays short and ends with a line's end. */
 static int write_answered(struct journal *jl, const char *path, struct error *err)
 {
     struct buf text autorelease(buf_release) = BUF_INIT(0);
 
     forget_oldest_lines(jl);
+    forget_old_conversations(jl);
     for (size_t i = 0; i < jl->n; i++)
         json_line(jl->lines[i], &text);
     if (file_write(path, buf_str(&text), text.len, err) < 0)
@@ -210,33 +235,12 @@ char *journal_folder(const struct journal *jl, const char *id)
     return xasprintf("%s/%s-%s.files", jl->dir, question_kind, id);
 }
 
-/* The name between "KIND-" and ".json" as an owned string; NULL: it is another file. */
-static char *name_in(const char *file, const char *kind)
-{
-    size_t k = strlen(kind), len = strlen(file);
-    bool is = len > k + 6 && !strncmp(file, kind, k) && file[k] == '-' && !strcmp(file + len - 5, ".json");
-
-    return is ? xmemdup0(file + k + 1, len - k - 6) : NULL;
-}
-
 static int compare_journal_ids(const void *a, const void *b)
 {
     const char *x = *(char *const *)a, *y = *(char *const *)b;
     size_t m = strlen(x), n = strlen(y);
 
     return m != n ? (m < n ? -1 : 1) : strcmp(x, y); /* ids grow with time */
-}
-
-static void look_at_journal(struct journal *jl, const char *file, struct argv *questions)
-{
-    autofree char *id = name_in(file, question_kind), *conversation = name_in(file, "conversation");
-    autofree char *path = xasprintf("%s/%s", jl->dir, file);
-    struct stat st;
-
-    if (id)
-        argv_push(questions, id);
-    if (conversation && stat(path, &st) == 0 && st.st_mtime < time(NULL) - KEPT_S)
-        unlink(path);
 }
 
 /* One that cannot be read is not one that is not there. */
@@ -247,8 +251,12 @@ struct json *journal_questions(struct journal *jl, struct error *err)
     autoclosedir DIR *d = opendir(jl->dir);
     struct dirent *e;
 
-    while (d && (e = readdir(d)))
-        look_at_journal(jl, e->d_name, &ids);
+    while (d && (e = readdir(d))) {
+        autofree char *id = name_in(e->d_name, question_kind);
+
+        if (id)
+            argv_push(&ids, id);
+    }
     if (ids.n)
         qsort(ids.v, ids.n, sizeof *ids.v, compare_journal_ids);
     for (size_t i = 0; i < ids.n; i++) {

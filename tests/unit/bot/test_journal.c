@@ -1,6 +1,7 @@
 /* test_journal.c - what a bot has on disk is not lost because it cannot be read. */
 #include "tests/unit/unit.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -106,6 +107,26 @@ static void what_could_not_be_read_is_not_written(void **unused)
     journal_close(jl);
 }
 
+static void a_conversation_is_kept_for_thirty_days(void **unused)
+{
+    autofree char *old = in_journal("conversation-5.json"), *now = in_journal("conversation-6.json");
+    const struct timespec times[2] = {{.tv_sec = time(NULL) - 31 * 86400},
+                                      {.tv_sec = time(NULL) - 31 * 86400}};
+    struct error err = {0};
+    struct journal *jl = open_journal();
+    struct json *said = question("5", "");
+
+    (void)unused;
+    assert_int_equal(journal_write(jl, "conversation", "5", said, &err), 0);
+    assert_int_equal(journal_write(jl, "conversation", "6", said, &err), 0);
+    json_free(said);
+    journal_close(jl);
+    assert_int_equal(utimensat(AT_FDCWD, old, times, 0), 0);
+    journal_close(open_journal());
+    assert_int_equal(size_of(old), -1);
+    assert_true(size_of(now) > 0);
+}
+
 static int begin(void **unused)
 {
     (void)unused;
@@ -125,6 +146,7 @@ int main(void)
         cmocka_unit_test(an_answered_file_that_cannot_be_read_stays),
         cmocka_unit_test(a_question_that_cannot_be_read_stays),
         cmocka_unit_test(what_could_not_be_read_is_not_written),
+        cmocka_unit_test(a_conversation_is_kept_for_thirty_days),
     };
 
     return cmocka_run_group_tests(tests, begin, end);
