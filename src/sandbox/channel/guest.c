@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/embed.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "channel/frame.h"
 
@@ -51,6 +52,21 @@ void guest_parts(struct buf *out)
     buf_add(out, guest_code, EMBED_SIZE(guest_code));
     for (size_t i = 0; i < countof(parts); i++)
         add_source(out, parts[i].name, parts[i].text);
+}
+
+/* Made once, for all sandboxes of this process: nobody can change it, and the code of none ever has it. */
+int guest_parts_file(void)
+{
+    static int made = -1;
+    struct buf parts autorelease(buf_release) = {0};
+    autoclose int fd = made < 0 ? fd_sealable("guest") : -1;
+
+    if (fd >= 0) {
+        guest_parts(&parts);
+        if (fd_write_all(fd, parts.data, parts.len) == 0 && fd_seal(fd) == 0)
+            made = fd_steal(&fd);
+    }
+    return made;
 }
 
 void guest_profile(struct buf *out)

@@ -293,7 +293,7 @@ void attempt_begin(struct attempt *a)
     a->channel = a->channel_out = a->listener = a->info = -1;
     a->peer = 0;
     a->begun = true;
-    a->up = a->holds_memory = a->holds_pids = a->holds_cpu = false;
+    a->up = a->has_parts = a->holds_memory = a->holds_pids = a->holds_cpu = false;
     a->err = (struct error){0};
     a->fault = FAULT_OTHER;
     a->program = child_find_program(engines_client(a->engine));

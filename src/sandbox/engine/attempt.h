@@ -27,6 +27,7 @@ struct attempt {
     const struct engine_options *o;
     struct loop *loop;
     const char *guest;
+    int (*parts)(void);
     const struct engine *engine;
     /* attached pipes instead of the socket: cached from an earlier start, or found necessary now */
     bool stdio;
@@ -40,6 +41,7 @@ struct attempt {
     unsigned long long peer_start;
     struct error err; /* set when up is false */
     enum engine_fault fault;
+    bool has_parts;                           /* the guest's parts were handed over */
     bool holds_memory, holds_pids, holds_cpu; /* the limit is enforced on the whole sandbox */
     bool taken;                               /* it ran before this program: a named sandbox */
     bool unmade;                              /* the client failed by itself, so it has created nothing */
@@ -61,7 +63,7 @@ struct attempt {
     int64_t started;
     struct child *client; /* "docker run", or bwrap itself */
     struct child *helper; /* a second process, used until the sandbox is up */
-    /* where bwrap writes the pid of the first process inside, when no process joins a control group */
+    /* where bwrap writes the pid of the first process inside, or the keeper once that is in its group */
     int info;
     struct keeper keeper;
     /* of a recipe (custom.c) */

@@ -59,27 +59,21 @@ static pid_t child_pid(int fd)
     return 0;
 }
 
-struct join {
-    const struct cgroup *cgroup;
-    pid_t bwrap;
-};
-
-/* Joining makes the kernel wait for a grace period on all CPUs, 5 to 25 ms, so it is done while bwrap
- * builds the sandbox and Python starts. No code can escape the group that way: Python waits for our first
- * byte, which is sent only after this has succeeded, so every process and page of the code is counted. The
- * child joins first. If only bwrap were in the group when we and the program were killed, the next start
- * would kill bwrap, perhaps before it has told its child to go on. */
-static int join_group(void *ctx)
+/* In the keeper, before all else. Joining makes the kernel wait for a grace period on all CPUs, 5 to 25 ms,
+ * so it is done while bwrap builds the sandbox and Python starts. No code can escape the group that way:
+ * Python waits for our first byte, which is sent only after this has succeeded, so every process and page of
+ * the code is counted. The child joins first. If only bwrap were in the group when we and the program were
+ * killed, the next start would kill bwrap, perhaps before it has told its child to go on. */
+static void join_group(struct attempt *a)
 {
-    const struct join *j = ctx;
     pid_t child = child_pid(STDIN_FILENO);
 
     if (child <= 1)
-        return bwrap_complain("bwrap started nothing");
-    if (cgroup_add(j->cgroup, child) != 0 || cgroup_add(j->cgroup, j->bwrap) != 0)
-        return bwrap_complain("cannot join the control group");
-    dprintf(STDOUT_FILENO, "%d\n", (int)child);
-    return 0;
+        dprintf(STDOUT_FILENO, "bwrap started nothing");
+    else if (cgroup_add(&a->cgroup, child) != 0 || cgroup_add(&a->cgroup, a->client->pid) != 0)
+        dprintf(STDOUT_FILENO, "cannot join the control group");
+    else
+        dprintf(STDOUT_FILENO, "%d", (int)child);
 }
 
 /* ---- start ---- */
@@ -87,34 +81,52 @@ static int join_group(void *ctx)
 /* Tell Python to go on. Whether it really started shows with its first frame. */
 static int let_python_go(struct attempt *a)
 {
-    if (run_dir_hand_over(a->channel, a->listener) != 0)
+    int parts = a->listener < 0 && a->parts ? a->parts() : -1;
+
+    a->has_parts = parts >= 0;
+    if (a->has_parts ? fd_send(a->channel, "M", 1, parts) != 1
+                     : run_dir_hand_over(a->channel, a->listener) != 0)
         return error_errno(&a->err, "the sandbox's channel");
     fd_close(&a->listener);
     attempt_up(a);
     return 0;
 }
 
-static void on_joined(void *ctx, struct child *c)
+static void stop_info(struct attempt *a)
+{
+    loop_unwatch(a->loop, a->info);
+    fd_close(&a->info);
+}
+
+static void on_join_late(void *ctx)
 {
     struct attempt *a = ctx;
 
-    if (child_ok(c)) {
-        attempt_found_peer(a, (pid_t)strtol(buf_str(&c->out_text), NULL, 10));
-        if (let_python_go(a) != 0)
-            attempt_fail(a, FAULT_OTHER);
+    stop_info(a);
+    error_set(&a->err, ERROR_SANDBOX, 0,
+              "it did not start the sandbox within %d s\n"
+              "is a mount on this machine hanging? otherwise use --sandbox docker or podman",
+              JOIN_MS / 1000);
+    attempt_fail(a, FAULT_OTHER);
+}
+
+/* What the keeper says is shorter than PIPE_BUF, so it comes whole. */
+static void on_joined(void *ctx)
+{
+    struct attempt *a = ctx;
+    char said[64];
+    ssize_t n = read(a->info, said, sizeof said - 1);
+
+    said[n > 0 ? n : 0] = '\0';
+    stop_info(a);
+    if (*said < '1' || *said > '9') {
+        attempt_blame(a, *said ? said : "the process that watches it was killed");
+        attempt_fail(a, a->fault);
         return;
     }
-    if (c->timed_out) {
-        error_set(&a->err, ERROR_SANDBOX, 0,
-                  "it did not start the sandbox within %d s\n"
-                  "is a mount on this machine hanging? otherwise use --sandbox docker or podman",
-                  JOIN_MS / 1000);
+    attempt_found_peer(a, (pid_t)strtol(said, NULL, 10));
+    if (let_python_go(a) != 0)
         attempt_fail(a, FAULT_OTHER);
-        return;
-    }
-    autofree char *said = client_complaint(c);
-    attempt_blame(a, said);
-    attempt_fail(a, a->fault);
 }
 
 /* A pipe whose writing end can also read. Otherwise bwrap would die of SIGPIPE once we are dead, and its
@@ -140,27 +152,23 @@ static void serve_info(void *ctx)
     struct attempt *a = ctx;
 
     attempt_found_peer(a, child_pid(a->info));
-    loop_unwatch(a->loop, a->info);
-    fd_close(&a->info);
+    stop_info(a);
 }
 
+/* The keeper does it: a process of its own would be another copy of our memory. */
 static int start_join(struct attempt *a, int info)
 {
-    struct join join = {.cgroup = &a->cgroup, .bwrap = a->client->pid};
-    char *const argv[] = {(char *)"the control group", NULL};
-    struct child_options o = {.argv = argv,
-                              .watch = {a->loop, on_joined, a},
-                              .deadline_ms = JOIN_MS,
-                              .in = info,
-                              .out = CHILD_KEPT,
-                              .err = CHILD_KEPT,
-                              .cwd = "/",
-                              .die_with_parent = true,
-                              .body = join_group,
-                              .ctx = &join};
+    int said[2];
 
-    a->helper = child_start(&o, &a->err);
-    return a->helper ? 0 : -1;
+    if (pipe2(said, O_CLOEXEC) != 0)
+        return error_errno(&a->err, "pipe");
+    autoclose int theirs = said[1];
+    a->info = said[0];
+    if (!keeper_start_with(a, &(struct keeper_first){join_group, info, theirs}))
+        return error_errno(&a->err, "the process that watches the sandbox");
+    loop_watch(a->loop, a->info, POLLIN, on_joined, a);
+    loop_timer(a->loop, clock_ms() + JOIN_MS, on_join_late, a);
+    return 0;
 }
 
 /* Make what must exist before bwrap: directory, control group, record, and the socket of a named sandbox. */
@@ -235,11 +243,11 @@ static int bwrap_start(struct attempt *a)
     if (start_bwrap(a, theirs, info_out) != 0)
         return -1;
     fd_close(&info_out); /* so that the reader sees the end once bwrap closes its own */
-    keeper_start(a);
     if (fd_nonblock(a->channel, true) != 0)
         return error_errno(&a->err, "the sandbox's channel");
     if (a->cgroup.n > 0 || a->o->name)
         return start_join(a, info_in);
+    keeper_start(a);
     a->info = fd_steal(&info_in);
     loop_watch(a->loop, a->info, POLLIN, serve_info, a);
     return let_python_go(a);

@@ -228,8 +228,12 @@ static struct engine_run *run_new(const struct engine_start *given)
 
     *r = (struct engine_run){.given = *given, .o = given->o};
     buf_init(&r->causes, 2048);
-    r->attempt = (struct attempt){
-        .o = given->o, .loop = given->loop, .guest = given->guest, .done = attempt_done, .ctx = r};
+    r->attempt = (struct attempt){.o = given->o,
+                                  .loop = given->loop,
+                                  .guest = given->guest,
+                                  .parts = given->parts,
+                                  .done = attempt_done,
+                                  .ctx = r};
     attempt_init(&r->attempt);
     return r;
 }
@@ -260,6 +264,7 @@ struct engine_facts engine_facts(const struct engine_run *r)
                  : a->taken                       ? a->image
                                                   : r->o->image,
         .weakness = candidate && a->up ? a->engine->weakness(a, &unheld) : NULL,
+        .has_parts = a->has_parts,
         .holds_memory = a->holds_memory,
         .inside = a->inside,
         .holds_pids = a->holds_pids,

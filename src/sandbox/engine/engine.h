@@ -40,6 +40,8 @@ struct engine_start {
     const struct engine_options *o; /* must live as long as the run, like guest */
     struct loop *loop;
     const char *guest; /* the supervisor's source */
+    /* a memory file with the rest of it; NULL, or it returns -1: there is none, and the rest is sent */
+    int (*parts)(void);
     engine_done_fn *done;
     void *ctx;
 };
@@ -63,6 +65,7 @@ struct engine_facts {
     const char *image;   /* NULL: the engine has no images */
     /* the limits it cannot enforce here ("no cgroup: memory is limited for each process only"), or NULL */
     const char *weakness;
+    bool has_parts;    /* the rest of the supervisor's source was handed over */
     bool holds_memory; /* of the whole sandbox; if not, weakness says so */
     /* our part on another machine has said which limits it holds (inside.h): holds_memory, and these */
     bool inside, holds_pids, holds_cpu;

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -46,18 +47,38 @@ static bool await_end(struct attempt *a)
     return true;
 }
 
+/* The program, or its end, comes before what is not there yet: bwrap may hang. */
+static void do_first(struct attempt *a, const struct keeper_first *first)
+{
+    struct pollfd fds[] = {{.fd = a->keeper.pipe, .events = POLLIN}, {.fd = STDIN_FILENO, .events = POLLIN}};
+
+    while (poll(fds, countof(fds), -1) < 0 && errno == EINTR)
+        continue;
+    if (!fds[0].revents)
+        first->act(a);
+}
+
+struct duty {
+    struct attempt *a;
+    const struct keeper_first *first; /* or NULL */
+};
+
 static int keeper_main(void *ctx)
 {
-    struct attempt *a = ctx;
+    const struct duty *duty = ctx;
 
     prctl(PR_SET_NAME, NAME);
-    if (await_end(a))
-        attempt_end_as_keeper(a);
+    if (duty->first)
+        do_first(duty->a, duty->first);
+    if (await_end(duty->a))
+        attempt_end_as_keeper(duty->a);
     return 0;
 }
 
-bool keeper_start(struct attempt *a)
+bool keeper_start_with(struct attempt *a, const struct keeper_first *first)
 {
+    struct duty duty = {a, first};
+
     if (a->keeper.process)
         keeper_dismiss(a, DISMISS_MS);
     char *const argv[] = {(char *)"the sandbox's keeper", NULL};
@@ -75,21 +96,26 @@ bool keeper_start(struct attempt *a)
         keep_open[n++] = site_descriptor(a->site);
     keep_open[n] = -1;
     struct child_options o = {.argv = argv,
-                              .in = CHILD_NULL,
-                              .out = CHILD_NULL,
+                              .in = first ? first->in : CHILD_NULL,
+                              .out = first ? first->out : CHILD_NULL,
                               .err = CHILD_NULL,
                               .cwd = "/",
                               .keep = keep_open,
                               .own_session = true,
                               .ignores_signals = true,
                               .body = keeper_main,
-                              .ctx = a};
+                              .ctx = &duty};
     a->keeper.process = child_start(&o, NULL);
     fd_close(&ends[0]);
     if (!a->keeper.process)
         fd_close(&ends[1]);
     a->keeper.pipe = ends[1];
     return a->keeper.process;
+}
+
+bool keeper_start(struct attempt *a)
+{
+    return keeper_start_with(a, NULL);
 }
 
 static void send_message(const struct attempt *a, bool go)

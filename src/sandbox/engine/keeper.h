@@ -20,8 +20,16 @@ struct keeper {
     int pipe;
 };
 
+/* What it does first, with its stdin and stdout, unless it hears from the program before there is anything to
+ * read. */
+struct keeper_first {
+    void (*act)(struct attempt *a);
+    int in, out;
+};
+
 /* False: it could not be started. A later call replaces it by one that knows what was started since. */
 bool keeper_start(struct attempt *a);
+bool keeper_start_with(struct attempt *a, const struct keeper_first *first);
 /* which process is the first inside, and whether anything was created at all */
 void keeper_tell(const struct attempt *a);
 /* Nothing is left, or the sandbox lives on: the keeper has nothing to do and exits. */

@@ -17,6 +17,7 @@ OURS = '<python/'               # what the names of the parts begin with, where 
 PARTS = {}  # name -> a part that has not run yet: its source, or (function that makes code of it, source)
 # descriptors of a named sandbox: the listener, and the client that is not admitted yet (named.py)
 LISTENER = []
+PARTS_FILE = []                 # the descriptor of a memory file with the parts, if one came
 OPTIONS = {'nproc': '0', 'nofile': '0', 'pending': '0', 'heap': '0', 'files': '0',
            'data': '/mnt/data', 'snapshots': '0', 'memory': '0', 'file': '%d' % (16 << 20),
            'total': '%d' % (64 << 20), 'alone': '',
@@ -52,14 +53,29 @@ def read_parts(fd, size):
     unpack_either(take(fd, length), take(fd, size - 5 - length))
 
 
-def unpack_either(compiled, source):
-    """The compiled parts, where they are for this Python, else the source."""
+def read_file(fd):
+    """The same from a memory file, of which only what is needed is read. It is closed before code runs, and
+    its position, which other sandboxes share, is left alone."""
+    length = int.from_bytes(posix.pread(fd, 5, 0)[1:], 'little')
+    if not unpack_compiled(memoryview(posix.pread(fd, length, 5))):
+        unpack(memoryview(posix.pread(fd, FRAME_MAX, 5 + length)), 0)
+    posix.close(fd)
+
+
+def unpack_compiled(data):
+    """False: another Python compiled them."""
     mine = getattr(sys.modules.get('_frozen_importlib_external'), 'MAGIC_NUMBER',
                    b'') + str(sys.implementation.cache_tag).encode() + b'\n'
-    if compiled[:len(mine)] == mine:
+    if data[:len(mine)] == mine:
         import marshal
-        unpack(compiled, len(mine), marshal.loads)
-    else:
+        unpack(data, len(mine), marshal.loads)
+        return True
+    return False
+
+
+def unpack_either(compiled, source):
+    """The compiled parts, where they are for this Python, else the source."""
+    if not unpack_compiled(compiled):
         unpack(source, 0)
 
 
@@ -71,8 +87,8 @@ def to_null(*fds):
 
 
 def dial(channel):
-    """The channel to the program: (descriptor to read, to write). A listening descriptor may come with its
-    first byte."""
+    """The channel to the program: (descriptor to read, to write). A descriptor may come with its first byte:
+    that of the parts ('M'), or one that listens."""
     if channel == 'stdio':
         posix.read(0, 1)
         pair = posix.dup(0), posix.dup(1)
@@ -94,9 +110,10 @@ def dial(channel):
     if not data:
         posix._exit(0)
     # a listener comes if the sandbox has a name and is to outlive the program
+    came = PARTS_FILE if data == b'M' else LISTENER
     for level, what, value in extra:
-        LISTENER.append(int.from_bytes(value[:4], sys.byteorder))
-        posix.set_inheritable(LISTENER[-1], False)
+        came.append(int.from_bytes(value[:4], sys.byteorder))
+        posix.set_inheritable(came[-1], False)
     fd = sock.detach()
     posix.set_inheritable(fd, False)
     posix.set_blocking(fd, True)
@@ -122,9 +139,12 @@ def boot():
     for number in IGNORED:
         _signal.signal(number, _signal.SIG_IGN)
     fd_in, fd_out = dial(sys.argv[1])
-    head = take(fd_in, 21)                      # the program's first frame is the rest of our source
-    if head[4:5] != TO_GUEST_PARTS or int.from_bytes(head[:4], 'little') > FRAME_MAX:
-        posix._exit(65)
-    read_parts(fd_in, int.from_bytes(head[:4], 'little'))
+    if PARTS_FILE:
+        read_file(PARTS_FILE.pop())
+    else:
+        head = take(fd_in, 21)                  # the program's first frame is the rest of our source
+        if head[4:5] != TO_GUEST_PARTS or int.from_bytes(head[:4], 'little') > FRAME_MAX:
+            posix._exit(65)
+        read_parts(fd_in, int.from_bytes(head[:4], 'little'))
     need('start')
     start(fd_in, fd_out)                        # noqa: from start.py

@@ -198,8 +198,8 @@ static void make_v1(struct cgroup *c, const struct groups *g, const char *name, 
         } else if (i == 1) {
             c->pids = write_number(dir, "pids.max", l->pids);
         } else {
-            c->cpu = write_number(dir, "cpu.cfs_period_us", PERIOD_US)
-                     && write_number(dir, "cpu.cfs_quota_us", (int64_t)(l->cpus * PERIOD_US));
+            /* a new group has this period already, and to set it costs as much as the quota */
+            c->cpu = write_number(dir, "cpu.cfs_quota_us", (int64_t)(l->cpus * PERIOD_US));
         }
     }
 }

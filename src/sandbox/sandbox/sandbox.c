@@ -190,6 +190,8 @@ static void engine_done(void *ctx, int status, const struct error *err)
         return;
     }
     sandbox_opened(s);
+    if (engine_facts(s->run).has_parts)
+        return;
     guest_parts(&parts);
     channel_send(s->channel, &(struct frame_out){.type = TO_GUEST_PARTS, .body = {parts.data, parts.len}});
 }
@@ -271,7 +273,8 @@ void sandbox_start(struct sandbox *s)
     if (!s->hold.name || !named_begin(s)) {
         s->stage = STAGE_STARTING;
         named_drop_mounts(s);
-        s->run = engine_begin(&(struct engine_start){&s->o.run, s->loop, s->guest, engine_done, s});
+        s->run = engine_begin(
+            &(struct engine_start){&s->o.run, s->loop, s->guest, guest_parts_file, engine_done, s});
     }
     if (!s->swept) /* after the engine's timer, so that it has been started by then */
         loop_timer(s->loop, clock_ms(), sweep, s->loop);

@@ -2,6 +2,9 @@
  * size of the guest. */
 #include "tests/unit/unit.h"
 
+#include <unistd.h>
+
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/size.h"
 #include "base/utf8.h"
@@ -183,6 +186,25 @@ static void test_guest_sizes(void **state)
     buf_release(&parts);
 }
 
+/* All sandboxes of a process are given one file, so nobody may be able to change it. */
+static void test_guest_parts_file(void **state)
+{
+    struct buf parts = {0}, there = BUF_INIT(2 * FRAME_OUT_MAX);
+    int fd = guest_parts_file();
+
+    (void)state;
+    guest_parts(&parts);
+    assert_true(fd_sealed(fd));
+    assert_int_equal(guest_parts_file(), fd);
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    assert_int_equal(fd_read_all(fd, 2 * FRAME_OUT_MAX, &there), 0);
+    assert_int_equal(there.len, parts.len);
+    assert_memory_equal(there.data, parts.data, parts.len);
+    assert_int_equal(pwrite(fd, "x", 1, 0), -1);
+    buf_release(&there);
+    buf_release(&parts);
+}
+
 /* The name at the head of a part, with the newline behind it. */
 static struct short_text name_of(const struct tagged_value *t)
 {
@@ -216,8 +238,13 @@ static void test_guest_parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cut),    cmocka_unit_test(test_caps),        cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_tagged), cmocka_unit_test(test_guest_sizes), cmocka_unit_test(test_guest_parts),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_caps),
+        cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_tagged),
+        cmocka_unit_test(test_guest_sizes),
+        cmocka_unit_test(test_guest_parts),
+        cmocka_unit_test(test_guest_parts_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,7 +103,7 @@ static inline void done(void *ctx, int status, const struct error *err)
 
 static inline struct engine_run *begin(struct place *p, const char *guest)
 {
-    return engine_begin(&(struct engine_start){&p->o, p->loop, guest, done, p});
+    return engine_begin(&(struct engine_start){&p->o, p->loop, guest, NULL, done, p});
 }
 
 static inline void wait_told(struct place *p, int times)
