@@ -67,11 +67,11 @@ static void widen_tmp(const struct config *c, struct sandbox_options *o)
 }
 
 /* One sandbox, from its start to its end. */
-static int run_in_session(struct config *c, struct loop *loop, struct runner_child *child, struct error *err)
+static int run_in_session(struct config *c, struct session *session, struct loop *loop,
+                          struct runner_child *child, struct error *err)
 {
     struct mounts mounts autorelease(mounts_release) = {0};
     struct with with autorelease(with_release) = WITH_INIT;
-    struct session session;
     struct sandbox_options o;
     bool discard = false;
 
@@ -83,7 +83,7 @@ static int run_in_session(struct config *c, struct loop *loop, struct runner_chi
     take_name(c, &o);
     if (o.run.name && sandbox_name_check(o.run.name, err) < 0)
         return -1;
-    if (session_open(&session, c, NULL, err) < 0)
+    if (session_next(session, c, err) < 0)
         return -1;
     o.run.late = front_asks_rows();
     o.run.notice = runner_child_notice;
@@ -91,15 +91,13 @@ static int run_in_session(struct config *c, struct loop *loop, struct runner_chi
     o.name_is_ours = true;
     o.up = runner_child_up;
     o.run.notice_ctx = o.ctx = child;
-    o.session_dir = session.dir;
+    o.session_dir = session->dir;
     const struct with_ask ask = {
         .c = c, .loop = loop, .notice = runner_child_notice, .ctx = child, .agents = true};
-    if (with_get(&with, &ask, &o, err) < 0) {
-        session_close(&session);
+    if (with_get(&with, &ask, &o, err) < 0)
         return -1;
-    }
     struct sandbox *s = sandbox_new(&o, loop);
-    struct asker *asker = asker_new(c, session.id);
+    struct asker *asker = asker_new(c, session->id);
     struct adding adding = {&with, &ask};
     const struct runner_extra extra[] = {{"ask", asker_run, asker},
                                          {"fetch_file", fetcher_run, c},
@@ -111,17 +109,18 @@ static int run_in_session(struct config *c, struct loop *loop, struct runner_chi
     if (discard)
         sandbox_discard(s);
     sandbox_free(s);
-    session_close(&session);
     return status;
 }
 
 static int run_sandboxes(struct config *c, struct loop *loop, struct runner_child *child, struct error *err)
 {
+    struct session session = {0};
     int status;
 
     do
-        status = run_in_session(c, loop, child, err);
+        status = run_in_session(c, &session, loop, child, err);
     while (status == 0 && runner_child_another(child));
+    session_close(&session);
     return status;
 }
 

@@ -159,6 +159,37 @@ char *session_cache_lost(const struct session *s)
         disk_trouble(cache_trouble()), disk_remedy(cache_trouble()));
 }
 
+/* Has it nothing but our mark and the empty folder for output? */
+static bool is_bare(const char *dir, bool output)
+{
+    autoclosedir DIR *d = opendir(dir);
+    bool bare = d;
+
+    for (struct dirent *e; bare && (e = readdir(d)) != NULL;) {
+        autofree char *inner = xasprintf("%s/%s", dir, e->d_name);
+
+        bare = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || (!output && !strcmp(e->d_name, "owner"))
+               || (!output && !strcmp(e->d_name, "output") && is_bare(inner, true));
+    }
+    return bare;
+}
+
+int session_next(struct session *s, const struct config *c, struct error *err)
+{
+    autofree char *sessions = s->dir ? xdg_path(XDG_STATE, "sessions") : NULL;
+
+    if (sessions && !s->keep && !s->out_dir && is_bare(s->dir, false)) {
+        make_id(s->id, sizeof s->id);
+        autofree char *dir = session_folder(sessions, s->id);
+        if (rename(s->dir, dir) == 0) {
+            xreplace(&s->dir, steal(&dir));
+            return 0;
+        }
+    }
+    session_close(s);
+    return session_open(s, c, NULL, err);
+}
+
 void session_keep(struct session *s)
 {
     autofree char *mark = s->dir && !s->keep && !s->unsaved ? xasprintf("%s/owner", s->dir) : NULL;

@@ -20,6 +20,9 @@ struct session {
 /* id: of an earlier session, whose folder goes on if it is still there; or NULL. Returns -1 if the folder
  * of --out cannot be made, or no descriptors are left; if only dir fails, the session goes on. */
 int session_open(struct session *s, const struct config *c, const char *id, struct error *err);
+/* Another session, which has nothing to do with the one before: a new id, and a folder with nothing in it.
+ * *s may be all zero. As session_open(). */
+int session_next(struct session *s, const struct config *c, struct error *err);
 /* The same for the cache, if only that is lost; or NULL. The caller frees it. */
 char *session_cache_lost(const struct session *s);
 /* The user was told of something in the folder: keep it, whatever happens to us. */
