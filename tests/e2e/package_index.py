@@ -63,8 +63,10 @@ def wheel(name, version="1.0", files=None, requires=(), tag="py3-none-any"):
 class Index:
     """with Index() as index: index.add("name", "1.0"); index.url."""
 
-    def __init__(self, ca=None):
+    def __init__(self, ca=None, password=None):
+        """password: of its only user, analyst; without it nobody is answered."""
         self.files, self.asked, self.lock = {}, [], threading.Lock()
+        self.wanted = password and "Basic " + base64.b64encode(b"analyst:" + password.encode()).decode()
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -109,6 +111,12 @@ class Index:
     def answer(self, request):
         with self.lock:
             self.asked.append(request.path)
+        if self.wanted and request.headers.get("Authorization") != self.wanted:
+            request.send_response(401)
+            request.send_header("WWW-Authenticate", "Basic")
+            request.send_header("Content-Length", "0")
+            request.end_headers()
+            return
         asked = re.fullmatch(r"/simple/([^/]+)/([^/]*)", request.path)
         project, file = asked.groups() if asked else ("", "")
         files = self.files.get(project)

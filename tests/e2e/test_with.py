@@ -168,6 +168,30 @@ def test_an_index_with_a_ca_of_its_own(program):
 
 
 @needs_uv
+@pytest.mark.parametrize("where", ["variables", "netrc", "nowhere"])
+def test_an_index_with_a_password(program, where):
+    """Whoever fetches has it, the sandbox has not."""
+    with Index(password="hush-hush") as index:
+        index.add("sandpail")
+        extra = {"UV_DEFAULT_INDEX": "priv=" + index.url, "PIP_INDEX_URL": "", "HOME": program.dir}
+        if where == "netrc":
+            with open(os.path.join(program.dir, ".netrc"), "w") as f:
+                f.write("machine 127.0.0.1 login analyst password hush-hush\n")
+        elif where == "variables":
+            extra.update(UV_INDEX_PRIV_USERNAME="analyst", UV_INDEX_PRIV_PASSWORD="hush-hush")
+        code = "import os, sandpail\nprint(sandpail.__version__, [k for k, v in os.environ.items() if 'hush' in v or 'INDEX' in k or 'NETRC' in k])"
+        r = run(program, index, "--with", "sandpail", "-c", code, extra=extra)
+        assert (r.code, r.out) == ((125, "") if where == "nowhere" else (0, "1.0 []\n")) and "hush" not in r.err, r
+
+
+def test_none_leaves_out_what_the_configuration_has(program, index):
+    program.configure("with: [sandpail]\n")
+    r = run(program, index, "--with", "none", "-c", "print(1)")
+    assert r.code == 0 and r.out == "1\n" and not index.asked and not kept(program), r
+    r = run(program, index, "--with", "nosuch", "--with", "none", "--with", "bucket-list", "-c", "import bucket_list")
+    assert "nosuch" not in r.err and "bucket" in r.err, r
+
+
 def test_the_index_of_pip_is_found_in_its_file(program, index):
     os.makedirs(program.path("config/pip"))
     with open(program.path("config/pip/pip.conf"), "w") as f:

@@ -260,6 +260,8 @@ struct child *child_run(const struct child_options *o, struct error *err)
     struct loop *loop = o->watch.loop;
     struct child *c = child_start(o, err);
 
+    if (c && o->running)
+        *o->running = c;
     while (c && loop && !c->ended && !c->timed_out) {
         loop_wait(loop, -1);
         if (loop_cancelled(loop)) {

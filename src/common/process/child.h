@@ -58,7 +58,8 @@ struct child_options {
      * code. It may block, and may call only what is safe after fork. argv then is a name for errors. May be
      * NULL. */
     int (*body)(void *ctx);
-    void *ctx; /* for both */
+    void *ctx;              /* for both */
+    struct child **running; /* child_run() puts it here while it runs, for a timer of the loop's; or NULL */
 };
 
 struct child {

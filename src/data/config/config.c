@@ -186,6 +186,10 @@ int config_set(struct config *c, const struct setting *s, struct error *err)
             argv_release(&c->secrets);
             break;
         }
+        if (at == &c->with && !strcmp(text, "none")) {
+            argv_release(&c->with);
+            break;
+        }
         argv_push(at, text);
         break;
     case OPTION_PATHS:

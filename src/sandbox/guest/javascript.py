@@ -21,8 +21,8 @@ function look_at_signals() {
   if (!wanted && watched) watch.stopSigintWatchdog();
   watched = wanted;
 }
-// Without the inspector's part of it, which keeps the last thousand arguments and costs a third of a cell. The
-// streams are opened by the first call: from then on a write to the same descriptor may not wait.
+// Without the inspector's part of it, which keeps the last thousand arguments and costs a third of a cell.
+// The streams are opened by the first call: from then on a write to the same descriptor may not wait.
 let plain = null;
 for (const name of Object.keys(console).filter(name => console.Console.prototype[name])) {
   console[name] = (...words) => {

@@ -173,10 +173,36 @@ static void push_uv_file(struct argv *out)
         argv_push(out, "UV_NO_CONFIG=1");
 }
 
+/* UV_INDEX_NAME_USERNAME and UV_INDEX_NAME_PASSWORD, of an index that has that name. */
+static bool names_credential(const char *variable)
+{
+    const char *eq = strchr(variable, '='),
+               *under = eq ? memrchr(variable, '_', (size_t)(eq - variable)) : NULL;
+
+    return under && !strncmp(variable, "UV_INDEX_", 9) && under > variable + 9
+           && (!strncmp(under, "_USERNAME=", 10) || !strncmp(under, "_PASSWORD=", 10));
+}
+
+/* The user's names and passwords for indexes: for uv and pip, and for no sandbox. */
+static void push_credentials(struct argv *out)
+{
+    const char *home = getenv("HOME"), *named = getenv("NETRC");
+    autofree char *netrc = named && *named == '/' ? xstrdup(named)
+                           : home && *home == '/' ? xasprintf("%s/.netrc", home)
+                                                  : NULL;
+
+    if (netrc && access(netrc, R_OK) == 0)
+        argv_pushf(out, "NETRC=%s", netrc);
+    for (char **v = environ; *v; v++)
+        if (names_credential(*v))
+            argv_push(out, *v);
+}
+
 void index_environment(struct argv *out)
 {
     for (size_t i = 0; i < countof(handed); i++)
         push_if(out, handed[i], getenv(handed[i]));
+    push_credentials(out);
     push_from_pip(out);
     push_uv_file(out);
 }
@@ -187,6 +213,7 @@ void index_describe(struct buf *out)
 
     index_environment(&all);
     for (size_t i = 0; i < all.n; i++)
-        if (strstr(all.v[i], "INDEX") || strstr(all.v[i], "LINKS") || strstr(all.v[i], "CONFIG_FILE"))
+        if (!names_credential(all.v[i])
+            && (strstr(all.v[i], "INDEX") || strstr(all.v[i], "LINKS") || strstr(all.v[i], "CONFIG_FILE")))
             buf_addf(out, "%s\n", all.v[i]);
 }

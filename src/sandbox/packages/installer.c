@@ -2,14 +2,18 @@
 #include "packages/installer.h"
 
 #include <errno.h>
+#include <fts.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/argv.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -24,7 +28,10 @@
 #define TOOL_MS     (15 * 60 * 1000) /* for one run: torch is 800 MB */
 #define GRACE_MS    2000
 #define TOOL_MEMORY (4LL << 30)
-#define TOOL_FILE   (8LL << 30) /* the largest wheels of today have 3 GB */
+#define TOOL_FILE   (8LL << 30)  /* the largest wheels of today have 3 GB */
+#define TOOL_TOTAL  (24LL << 30) /* bytes that one run may write in all */
+#define TOOL_FILES  300000       /* and files: thirty large packages have a fifth of that */
+#define LOOK_MS     250
 #define SAID_MAX    (64 * 1024)
 /* What is fetched where no uv is there: a version that was old enough when this was written. It runs on this
  * machine, so it is what it was then, whatever index it comes from: Linux, x86-64 and arm64. */
@@ -72,22 +79,82 @@ static int set_limits_of_tool(void *ctx)
     return setrlimit(RLIMIT_AS, &memory) != 0 || setrlimit(RLIMIT_FSIZE, &file) != 0 ? -1 : 0;
 }
 
+/* ---- how much it may write: a small wheel may unpack to more than the disk has ---- */
+
+struct written {
+    const struct installer *t;
+    struct child *running;
+    struct statvfs before;
+    time_t began;
+    bool over;
+};
+
+/* What is new below our folder; exact, but it takes its time. */
+static bool wrote_too_much(const struct written *w)
+{
+    char *const roots[] = {(char *)w->t->root, NULL};
+    FTS *f = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    int64_t bytes = 0, files = 0;
+
+    for (FTSENT *e; f && bytes <= TOOL_TOTAL && files <= TOOL_FILES && (e = fts_read(f));) {
+        bool counts = e->fts_info != FTS_DP && e->fts_statp->st_ctime >= w->began;
+
+        files += counts;
+        bytes += counts ? (int64_t)e->fts_statp->st_blocks * 512 : 0;
+    }
+    if (f)
+        fts_close(f);
+    return bytes > TOOL_TOTAL || files > TOOL_FILES;
+}
+
+/* The file system knows at once how much is less, whoever it was. */
+static void look_at_written(void *ctx)
+{
+    struct written *w = ctx;
+    struct statvfs now;
+
+    if (w->running && statvfs(w->t->root, &now) == 0
+        && ((w->before.f_bfree > now.f_bfree
+             && (w->before.f_bfree - now.f_bfree) * now.f_frsize > (uint64_t)TOOL_TOTAL)
+            || (w->before.f_ffree > now.f_ffree && w->before.f_ffree - now.f_ffree > TOOL_FILES))
+        && wrote_too_much(w)) {
+        w->over = true;
+        child_kill(w->running, SIGKILL);
+        return;
+    }
+    loop_timer(w->t->loop, clock_ms() + LOOK_MS, look_at_written, w);
+}
+
+static struct child *run_watched(struct written *w, struct child_options *o, struct error *err)
+{
+    bool watched = w->t->loop && statvfs(w->t->root, &w->before) == 0;
+
+    o->running = &w->running;
+    if (watched)
+        look_at_written(w);
+    struct child *c = child_run(o, err);
+    if (watched)
+        loop_timer_stop(w->t->loop, w);
+    return c;
+}
+
 /* 0: it did; 1: it did not, t->said says why; -1: it could not be run. */
 static int run_it(struct installer *t, struct run *r, struct error *err)
 {
-    const struct child_options o = {.argv = r->argv.v,
-                                    .env = r->env.v,
-                                    .cwd = t->scratch,
-                                    .in = CHILD_NULL,
-                                    .out = CHILD_KEPT,
-                                    .err = CHILD_KEPT,
-                                    .cap = SAID_MAX,
-                                    .deadline_ms = TOOL_MS,
-                                    .grace_ms = GRACE_MS,
-                                    .watch = {.loop = t->loop},
-                                    .die_with_parent = true,
-                                    .setup = set_limits_of_tool};
-    struct child *c = child_run(&o, err);
+    struct written w = {.t = t, .began = time(NULL)};
+    struct child_options o = {.argv = r->argv.v,
+                              .env = r->env.v,
+                              .cwd = t->scratch,
+                              .in = CHILD_NULL,
+                              .out = CHILD_KEPT,
+                              .err = CHILD_KEPT,
+                              .cap = SAID_MAX,
+                              .deadline_ms = TOOL_MS,
+                              .grace_ms = GRACE_MS,
+                              .watch = {.loop = t->loop},
+                              .die_with_parent = true,
+                              .setup = set_limits_of_tool};
+    struct child *c = run_watched(&w, &o, err);
 
     if (!c)
         return err->kind == ERROR_CANCELLED ? -1 : error_wrap(err, "%s", r->argv.v[0]);
@@ -99,6 +166,11 @@ static int run_it(struct installer *t, struct run *r, struct error *err)
     if (c->timed_out)
         status = error_set(err, ERROR_NETWORK, 0, "the packages did not come within %d minutes",
                            TOOL_MS / 60000);
+    if (w.over)
+        status = error_set(err, ERROR_SANDBOX, 0,
+                           "the packages unpack to more than %d files or %lld GiB, so this was ended\n"
+                           "Use an image with the packages: --image",
+                           TOOL_FILES, TOOL_TOTAL >> 30);
     child_free(c);
     return status;
 }
