@@ -70,6 +70,11 @@ const struct json *bot_where(const struct bot_question *qn)
     return json_get(qn->kept, "where");
 }
 
+const char *bot_where_of(const struct bot_question *qn, const char *member)
+{
+    return json_str(json_get(bot_where(qn), member));
+}
+
 const struct json *bot_posted(const struct bot_question *qn)
 {
     return json_get(qn->kept, "posted");

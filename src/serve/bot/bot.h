@@ -51,6 +51,7 @@ struct bot_question;
 const char *bot_id(const struct bot_question *qn);
 const char *bot_server(const struct bot_question *qn); /* or NULL */
 const struct json *bot_where(const struct bot_question *qn);
+const char *bot_where_of(const struct bot_question *qn, const char *member); /* a text of it, or NULL */
 const struct json *bot_posted(const struct bot_question *qn); /* ids of what was posted of its answer */
 bool bot_is_asked(const struct bot_question *qn);      /* a model is to answer it; or the answer is there */
 bool bot_started_again(const struct bot_question *qn); /* perhaps some of the answer was posted before */

@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/argv.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/url.h"
 #include "bot/bot.h"
+#include "bot/discord_post.h"
 #include "bot/discord_read.h"
 #include "bot/discord_rest.h"
 #include "bot/gateway.h"
@@ -23,14 +23,8 @@
 #include "json/json.h"
 #include "process/loop.h"
 
-#define TEXT_MAX        2000        /* characters of a message */
-#define PIECES_MOST     5           /* a longer answer is a file */
-#define BEGINNING_MAX   1500        /* characters of it that are a message all the same */
-#define FILES_MOST      10          /* of one message */
 #define FILE_MAX        (10u << 20) /* bytes of a file, for a server without boosts */
-#define MESSAGE_BYTES   (24u << 20) /* bytes of all files of one message */
 #define TITLE_MAX       80          /* characters of a thread's name */
-#define SUPPRESS_EMBEDS 4           /* no page behind a link in an answer is fetched to be shown */
 #define GUILD_MESSAGES  (1 << 9)
 #define DIRECT_MESSAGES (1 << 12)
 #define CHANNELS        512 /* of which it is remembered whether they are threads */
@@ -48,6 +42,7 @@ struct discord {
     struct chat_options o;
     struct rest *rest;
     struct gateway *gateway;
+    struct discord_poster poster;
     char *url, self[24];
     bool over, forgetful; /* forgetful: the session has gone on since it was written down */
     struct known_channel {
@@ -56,14 +51,6 @@ struct discord {
     } channels[CHANNELS];
     size_t next_channel;
     struct discord_timer remember, again;
-};
-
-struct posting { /* of one answer */
-    struct discord *d;
-    struct bot_question *qn;
-    struct argv texts;  /* a message each */
-    struct json *files; /* for each message an array */
-    size_t next;
 };
 
 static void stop_for_good(struct discord *d, const struct error *err)
@@ -145,11 +132,6 @@ static void on_discord_event(void *ctx, const char *type, const struct json *dat
 
 /* ---- the place of an answer ---- */
 
-static const char *where_of(const struct bot_question *qn, const char *member)
-{
-    return json_str(json_get(bot_where(qn), member));
-}
-
 static void settle_place(struct bot_question *qn, const char *to, const char *conversation)
 {
     struct json *where = json_copy(bot_where(qn));
@@ -161,10 +143,10 @@ static void settle_place(struct bot_question *qn, const char *to, const char *co
 /* The answer is a reply in the channel; it belongs to the conversation of what the question replies to. */
 static void settle_reply(const struct discord *d, struct bot_question *qn)
 {
-    const char *replied = where_of(qn, "replied");
+    const char *replied = bot_where_of(qn, "replied");
     const char *before = replied ? bot_conversation_of(d->o.bot, replied) : NULL;
 
-    settle_place(qn, where_of(qn, "channel"), before ? before : bot_id(qn));
+    settle_place(qn, bot_where_of(qn, "channel"), before ? before : bot_id(qn));
 }
 
 static struct discord *discord_of(const struct bot_question *qn)
@@ -190,7 +172,7 @@ static void on_thread(void *ctx, int status, const struct json *answer, const ch
 
 static void make_thread(struct discord *d, struct bot_question *qn)
 {
-    const char *title = where_of(qn, "title"), *channel = where_of(qn, "channel");
+    const char *title = bot_where_of(qn, "title"), *channel = bot_where_of(qn, "channel");
     autofree char *path = xasprintf("/channels/%s/messages/%s/threads", channel, bot_id(qn));
     const struct rest_call c = {
         .method = "POST",
@@ -222,7 +204,7 @@ static const struct known_channel *known_channel(const struct discord *d, const 
 
 static void settle_in(struct discord *d, struct bot_question *qn, bool thread)
 {
-    const char *channel = where_of(qn, "channel"), *replied = where_of(qn, "replied");
+    const char *channel = bot_where_of(qn, "channel"), *replied = bot_where_of(qn, "replied");
 
     if (thread)
         settle_place(qn, channel, channel);
@@ -241,18 +223,18 @@ static void on_channel(void *ctx, int status, const struct json *answer, const c
 
     (void)why;
     if (status == 200)
-        know_channel(d, where_of(qn, "channel"), thread);
+        know_channel(d, bot_where_of(qn, "channel"), thread);
     settle_in(d, qn, thread);
 }
 
 static void discord_begin(void *service, struct bot_question *qn)
 {
     struct discord *d = service;
-    const char *channel = where_of(qn, "channel");
+    const char *channel = bot_where_of(qn, "channel");
     const struct known_channel *known = channel ? known_channel(d, channel) : NULL;
 
     bot_keep_part(qn, d);
-    if (where_of(qn, "to")) {
+    if (bot_where_of(qn, "to")) {
         bot_begun(qn, NULL, NULL);
     } else if (!bot_server(qn)) {
         settle_place(qn, channel, channel);
@@ -270,7 +252,7 @@ static void discord_begin(void *service, struct bot_question *qn)
 static void discord_busy(void *service, struct bot_question *qn)
 {
     struct discord *d = service;
-    autofree char *path = xasprintf("/channels/%s/typing", where_of(qn, "to"));
+    autofree char *path = xasprintf("/channels/%s/typing", bot_where_of(qn, "to"));
 
     rest_send(d->rest, &(struct rest_call){.method = "POST", .path = path, .optional = true});
 }
@@ -292,181 +274,20 @@ static bool discord_may_fetch(void *service, const char *url)
 
 /* ---- answers ---- */
 
-static void free_posting(struct posting *p)
-{
-    argv_release(&p->texts);
-    json_free(p->files);
-    free(p);
-}
-
-/* Each message has as many files as it may. */
-static void share_files(struct posting *p, const struct json *files)
-{
-    struct json *some = json_array();
-    int64_t bytes = 0;
-
-    for (const struct json *f = json_first(files); f; f = json_next(f)) {
-        int64_t size = json_int(json_get(f, "size"), 0);
-
-        if (json_size(some) && (json_size(some) == FILES_MOST || bytes + size > MESSAGE_BYTES)) {
-            json_add(p->files, some);
-            some = json_array();
-            bytes = 0;
-        }
-        bytes += size;
-        json_add(some, json_copy(f));
-    }
-    if (json_size(some))
-        json_add(p->files, some);
-    else
-        json_free(some);
-}
-
-/* An answer that is too long for some messages: its beginning, and all of it as a file. */
-static void answer_as_file(struct posting *p, const char *text)
-{
-    argv_release(&p->texts);
-    p->texts = (struct argv)ARGV_INIT;
-    pieces_cut(text, BEGINNING_MAX, &p->texts);
-    autofree char *first = xasprintf("%s\n\n(All of the answer is in answer.md.)", p->texts.v[0]);
-    argv_release(&p->texts);
-    p->texts = (struct argv)ARGV_INIT;
-    argv_push(&p->texts, first);
-    json_add(p->files, json_array_of(json_object_of({"name", json_string("answer.md")},
-                                                    {"content", json_string(text)})));
-}
-
-/* The texts come first, and the last of them has the first files. */
-static struct posting *new_posting(struct discord *d, struct bot_question *qn, const char *text,
-                                   const struct json *files)
-{
-    struct posting *p = xcalloc(1, sizeof *p);
-
-    p->d = d;
-    p->qn = qn;
-    p->files = json_array();
-    pieces_cut(text, TEXT_MAX, &p->texts);
-    if (p->texts.n > PIECES_MOST)
-        answer_as_file(p, text);
-    for (size_t i = 1; i < p->texts.n; i++)
-        json_add(p->files, json_array());
-    share_files(p, files);
-    if (!p->texts.n && !json_size(p->files))
-        argv_push(&p->texts, "(no answer)");
-    while (p->texts.n < json_size(p->files))
-        argv_push(&p->texts, "");
-    p->next = json_size(bot_posted(qn));
-    return p;
-}
-
-static void post_next(struct posting *p);
-
-static void on_posted(void *ctx, int status, const struct json *answer, const char *why)
-{
-    struct bot_question *qn = ctx;
-    struct posting *p = bot_service_part(qn);
-    const char *id = json_text(json_get(answer, "id"));
-
-    if ((status != 200 && status != 201) || !discord_is_id(id)) {
-        autofree char *reason = xstrdup(why);
-
-        bot_keep_part(qn, p->d);
-        free_posting(p);
-        if (status >= 400 && status < 500)
-            bot_answered(qn, reason);
-        else
-            bot_failed(qn, reason);
-        return;
-    }
-    p->next++;
-    bot_has_posted(qn, id);
-    post_next(p);
-}
-
-/* In its own thread, the message that a question is cannot be replied to. */
-static bool is_reply(const struct bot_question *qn)
-{
-    return !strcmp(where_of(qn, "to"), where_of(qn, "channel"));
-}
-
-static void post_next(struct posting *p)
-{
-    struct bot_question *qn = p->qn;
-    struct discord *d = p->d;
-
-    if (p->next >= p->texts.n) {
-        bot_keep_part(qn, d);
-        free_posting(p);
-        bot_answered(qn, NULL);
-        return;
-    }
-    const struct json *files = json_at(p->files, p->next);
-    autofree char *path = xasprintf("/channels/%s/messages", where_of(qn, "to")),
-                  *nonce = xasprintf("%s-%zu", bot_id(qn), p->next);
-    struct json *body = json_object_of(
-        {"content", json_string(p->texts.v[p->next])}, {"nonce", json_string(nonce)},
-        {"enforce_nonce", json_boolean(true)}, {"flags", json_integer(SUPPRESS_EMBEDS)},
-        {"allowed_mentions", json_object_of({"parse", json_array()}, {"replied_user", json_boolean(false)})});
-    if (is_reply(qn))
-        json_set(body, "message_reference",
-                 json_object_of({"message_id", json_string(bot_id(qn))},
-                                {"fail_if_not_exists", json_boolean(false)}));
-    const struct rest_call c = {
-        .method = "POST", .path = path, .body = body, .files = files, .done = on_posted, .ctx = qn};
-    rest_send(d->rest, &c);
-}
-
-/* Was this message of ours a part of the answer to that question? */
-static bool is_answer_to(const struct discord *d, const struct bot_question *qn, const struct json *message)
-{
-    const char *author = json_text(json_get(json_get(message, "author"), "id")),
-               *to = json_text(json_get(json_get(message, "message_reference"), "message_id"));
-
-    return !strcmp(author, d->self) && !strcmp(to, is_reply(qn) ? bot_id(qn) : "");
-}
-
-/* Another process was killed while it posted, so Discord may have more than it wrote down. The newest message
- * comes first. */
-static void on_seen(void *ctx, int status, const struct json *answer, const char *why)
-{
-    struct bot_question *qn = ctx;
-    struct posting *p = bot_service_part(qn);
-    size_t n = status == 200 ? json_size(answer) : 0, seen = 0;
-
-    (void)why;
-    for (size_t i = n; i > 0; i--) {
-        const struct json *message = json_at(answer, i - 1);
-        const char *id = json_text(json_get(message, "id"));
-
-        if (is_answer_to(p->d, qn, message) && discord_is_id(id) && seen++ >= p->next) {
-            p->next++;
-            bot_has_posted(qn, id);
-        }
-    }
-    post_next(p);
-}
-
 static void discord_answer(void *service, struct bot_question *qn, const char *text, const struct json *files)
 {
-    struct posting *p = new_posting(service, qn, text, files);
+    const struct discord *d = service;
 
-    bot_keep_part(qn, p);
-    if (!bot_started_again(qn)) {
-        post_next(p);
-        return;
-    }
-    autofree char *path = xasprintf("/channels/%s/messages?after=%s&limit=100", where_of(qn, "to"),
-                                    bot_id(qn));
-    rest_send(p->d->rest, &(struct rest_call){.method = "GET", .path = path, .done = on_seen, .ctx = qn});
+    discord_post(&d->poster, qn, text, files);
 }
 
 static void discord_drop(void *service, struct bot_question *qn)
 {
-    struct discord *d = service;
+    const struct discord *d = service;
 
     rest_drop(d->rest, qn);
     if (bot_service_part(qn) && bot_service_part(qn) != service)
-        free_posting(bot_service_part(qn));
+        discord_post_drop(qn);
 }
 
 /* ---- the connection ---- */
@@ -573,6 +394,7 @@ static void *discord_start(const struct chat_options *o, struct error *err)
                                     .refused = on_refused,
                                     .ctx = d};
     d->rest = rest_new(&ro);
+    d->poster = (struct discord_poster){.rest = d->rest, .self = d->self, .service = d};
     const struct gateway_options go = {.loop = o->loop,
                                        .transfers = o->transfers,
                                        .token = o->token,
