@@ -5,7 +5,7 @@
   WEAKER   docs/SECURITY.md promises less here   NOT RUN  it could not be tried
 
 Arguments: -v shows what each probe saw; --self-test runs some where they must come out BROKEN; posture, surface, pair, rows, limits, protocol, files,
-mounts, hosts, languages, server, store: these groups of them alone.
+mounts, hosts, shell, sql, javascript, program, server, store: these groups of them alone.
 Environment: SANDPIPER_BIN, the program; SANDPIPER_IMAGE, its image; ENGINE="docker bwrap", these alone.
 Exit status: 0 nothing BROKEN and nothing NOT RUN, 1 something BROKEN, 2 used wrongly, 3 something NOT RUN, or no engine, or not one that ENGINE names.
 """

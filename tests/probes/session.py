@@ -1,5 +1,6 @@
 """session.py - a table of hostile cells as one session of the program, asked by a scripted model: after every probe a cell computes 42, so a
 probe that breaks the session, or whose effects are taken for the next cell's, is BROKEN."""
+import copy
 import json
 import os
 import secrets
@@ -103,9 +104,9 @@ def judged(there, group, p, probe, after):
     for _ in range(3):
         if found.verdict != NOT_RUN and (found.verdict != BROKEN or probe.status != "timeout"):
             break
-        calls = calls_of(p, group, new_mark())
-        calls[0] = dict(calls[0], code=calls[0]["code"].replace(*limits.PATIENCE))
-        alone = [{"code": "kept = 7"}, *calls]
+        patient = copy.copy(p)
+        patient.code = p.code.replace(*limits.PATIENCE)
+        alone = [{"code": "kept = 7"}, *calls_of(patient, group, new_mark())]
         cells, _, _ = play(there, alone, *words_of(there, group), "--timeout", "20s")
         if len(cells) == 3:
             found, probe = judge_pair(there, group, p, *cells[1:]), cells[1]
