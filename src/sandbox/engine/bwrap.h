@@ -24,7 +24,6 @@ struct bwrap_setup {
     bool limit_memory;          /* per process, where no control group limits the whole sandbox */
     const struct cgroup *group; /* to join; NULL: that is done later, or there is none */
 };
-int bwrap_set_limits(void *setup);    /* a child_options.setup */
-int bwrap_complain(const char *what); /* on stderr; for a process that has nobody else to tell. Returns 1 */
+int bwrap_set_limits(void *setup); /* a child_options.setup */
 
 #endif

@@ -48,7 +48,7 @@ static int limit(int what, rlim_t value)
     return setrlimit(what, &(struct rlimit){most, most});
 }
 
-int bwrap_complain(const char *what)
+static int bwrap_complain(const char *what)
 {
     (void)!write(STDERR_FILENO, what, strlen(what));
     return 1;

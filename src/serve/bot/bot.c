@@ -23,8 +23,6 @@
 #define HISTORY_BYTES (48u << 10)
 #define HISTORY_TURNS 40
 
-static const char conversation_kind[] = "conversation";
-
 void bot_log(const struct bot *b, const char *fmt, ...)
 {
     va_list ap;
@@ -113,12 +111,12 @@ const char *bot_conversation_of(const struct bot *b, const char *posted)
 
 struct json *bot_recall(const struct bot *b)
 {
-    return journal_read(b->journal, "service", b->o.service->name);
+    return journal_read(b->journal, JOURNAL_SERVICE, b->o.service->name);
 }
 
 void bot_remember(const struct bot *b, const struct json *what)
 {
-    (void)journal_write(b->journal, "service", b->o.service->name, what, NULL);
+    (void)journal_write(b->journal, JOURNAL_SERVICE, b->o.service->name, what, NULL);
 }
 
 /* ---- accepting ---- */
@@ -344,7 +342,7 @@ static struct json *shortened(struct json *history)
 static void keep_conversation(const struct bot_question *qn)
 {
     const struct json *answer = json_get(qn->kept, "answer");
-    autojson struct json *before = journal_read(qn->b->journal, conversation_kind, qn->conversation);
+    autojson struct json *before = journal_read(qn->b->journal, JOURNAL_CONVERSATION, qn->conversation);
     struct error err;
 
     if (!json_get(answer, "said") || !strcmp(json_text(json_get(before, "last")), qn->id))
@@ -357,7 +355,7 @@ static void keep_conversation(const struct bot_question *qn)
     autojson struct json *now = json_object_of({"last", json_string(qn->id)},
                                                {"turn", json_copy(json_get(answer, "turn"))},
                                                {"history", shortened(history)});
-    if (journal_write(qn->b->journal, conversation_kind, qn->conversation, now, &err) < 0)
+    if (journal_write(qn->b->journal, JOURNAL_CONVERSATION, qn->conversation, now, &err) < 0)
         bot_log(qn->b, "conversation %s cannot be written down: %s", qn->conversation, err.text);
 }
 

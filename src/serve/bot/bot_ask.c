@@ -148,7 +148,7 @@ static void on_bot_given(void *ctx, struct lease *h, bool made)
 static void ask_bot_runner(struct bot_question *qn)
 {
     struct bot *b = qn->b;
-    autojson struct json *before = journal_read(b->journal, "conversation", qn->conversation),
+    autojson struct json *before = journal_read(b->journal, JOURNAL_CONVERSATION, qn->conversation),
                          *files = steal(&qn->files);
     const struct json *history = json_get(before, "history");
     autojson struct json *arguments = json_object_of(

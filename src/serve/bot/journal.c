@@ -93,7 +93,7 @@ static void forget_old_conversations(const struct journal *jl)
     struct dirent *e;
 
     while (d && (e = readdir(d))) {
-        autofree char *name = name_in(e->d_name, "conversation"),
+        autofree char *name = name_in(e->d_name, JOURNAL_CONVERSATION),
                       *path = xasprintf("%s/%s", jl->dir, e->d_name);
         struct stat st;
 

@@ -35,6 +35,9 @@ void journal_since(const struct journal *jl, int64_t time, void (*fn)(void *ctx,
 
 /* ---- conversations, and what a service keeps ---- */
 
+#define JOURNAL_CONVERSATION "conversation" /* kinds */
+#define JOURNAL_SERVICE      "service"
+
 struct json *journal_read(const struct journal *jl, const char *kind, const char *name); /* NULL: none */
 int journal_write(const struct journal *jl, const char *kind, const char *name, const struct json *j,
                   struct error *err);
