@@ -20,7 +20,7 @@ CONFIG = pathlib.Path(__file__).resolve().parent.parent / "clients" / "schemathe
 @pytest.fixture
 def server(sandpiper, serve):
     serve(sandpiper, [{"answer": {"text": "42"}}] * 500, complete=False)
-    s = Server(sandpiper)
+    s = Server(sandpiper, "--queue", "0s")      # else each request for a ninth sandbox takes ten seconds to be refused
     yield s
     assert s.close() == 0
 
@@ -34,7 +34,7 @@ def schemathesis(server, place, document, *args):
 
 
 @pytest.mark.client("openapi/schemathesis", "its requests from /openapi.json")
-@pytest.mark.slow(200)
+@pytest.mark.slow(20)
 def test_schemathesis_finds_nothing(sandpiper, server):
     code, report = schemathesis(server, sandpiper.dir, server.url + "/openapi.json", "--phases", "fuzzing,stateful", "--max-examples", "3")
     assert code == 0 and "Stateful (in" in report, report
@@ -54,7 +54,8 @@ def with_sandbox(api, box):
     return api
 
 
-@pytest.mark.slow(100)
+@pytest.mark.slow(50)
+@pytest.mark.no_asan
 def test_schemathesis_finds_nothing_in_a_living_sandbox(sandpiper, server):
     box = server.ask("/create_sandbox", {})["sandbox_id"]
     document = pathlib.Path(sandpiper.dir) / "openapi.json"
@@ -64,7 +65,8 @@ def test_schemathesis_finds_nothing_in_a_living_sandbox(sandpiper, server):
     assert server.ask("/run_code", {"sandbox_id": box, "code": "6 * 7"})["value"] == "42"
 
 
-@pytest.mark.slow(200)
+@pytest.mark.slow(30)
+@pytest.mark.no_asan
 def test_what_schemathesis_would_find(sandpiper, server):
     """It is the server that it looks at: a document that says something else does not pass."""
     api = server.ask("/openapi.json")
@@ -188,7 +190,8 @@ def test_a_proxy_on_a_unix_socket(sandpiper):
 
 
 @pytest.mark.client("openapi/openapi-python-client", "a client made of /openapi.json, used")
-@pytest.mark.slow(150)
+@pytest.mark.slow(20)
+@pytest.mark.no_asan
 def test_a_generated_client(sandpiper, server):
     place = pathlib.Path(sandpiper.dir)
     (place / "config.yaml").write_text("post_hooks: []\n")      # ruff, which only lays out the code

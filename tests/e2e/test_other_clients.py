@@ -19,7 +19,7 @@ from serving import Server
 
 @pytest.fixture
 def server(sandpiper):
-    s = Server(sandpiper)
+    s = Server(sandpiper, "--queue", "0s")      # no test waits for a place that it does not get
     yield s
     assert s.close() == 0
 

@@ -17,7 +17,7 @@ def weather(id):
 
 
 def run(server, tmp_path, environment, program, interpreter="python"):
-    more = {"CLIENT_MODULES": str(PLACE / environment / "npm")}
+    more = {"CLIENT_MODULES": str(PLACE / environment / "npm"), "LITELLM_LOCAL_MODEL_COST_MAP": "True"}      # else it asks the internet for prices
     r = subprocess.run([client(environment, interpreter), str(PROGRAMS / program)], capture_output=True, text=True, timeout=240,
                        env={**surroundings(server, tmp_path), **more})
     assert r.returncode == 0, r.stderr[-3000:] + r.stdout

@@ -109,7 +109,7 @@ void client_go(struct client_call *c)
     if (!c->now)
         answer(c);
     else if (lease_call_ask(&c->call, json_text(json_at(c->now, 0)), json_at(c->now, 1), &l, &err) < 0)
-        fail(c, &err);
+        on_client_done(c, NULL, &err);
 }
 
 void client_end(struct client_call *c)
