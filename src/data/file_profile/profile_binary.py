@@ -71,14 +71,10 @@ def frame_of_binary(path, line):
     elif os.stat(path).st_size > FRAME_MOST:
         return 'import pandas as pd; %s\ntoo large to be looked into here' % line
     t = table_of('df', [line], given, 'import pandas as pd')
-    frame = t.frame
-    for c in [c for c in t.columns if c.kind == 'decimal'][:6]:
-        t.lines.append(statement('df', '{}.astype(float)', [c.name]))
-    t = again(t, given) if len(t.lines) > 1 else t
-    if rows is not None and rows > len(frame):
-        t.total = '%d rows, looked at the first %d' % (rows, len(frame))
-    if frame.index.names != [None]:
-        t.notes.append('read as the index: ' + ', '.join(map(repr, frame.index.names)))
+    if rows is not None and rows > len(t.frame):
+        t.total = '%d rows, looked at the first %d' % (rows, len(t.frame))
+    if t.frame.index.names != [None]:
+        t.notes.append('read as the index: ' + ', '.join(map(repr, t.frame.index.names)))
     t.notes += labels(path, line)
     return told(import_first(t.lines), t)
 
@@ -102,12 +98,6 @@ def labels(path, line):
         found = pyreadstat.read_sav(path, metadataonly=True)[1].column_names_to_labels
     said = '; '.join('%s: %s' % (k, v) for k, v in found.items() if v and v != k)
     return ['labels: ' + said] * bool(said)
-
-
-def again(t, given):
-    made = Table(t.name, t.lines, run(['import pandas as pd'] + t.lines, given)[t.name])
-    made.remarks, made.notes = t.remarks, t.notes
-    return made
 
 
 def parquet_start(f):

@@ -25,7 +25,6 @@ DAYS = (                        # how a date is written, and its formats in orde
     (r'\d\d-\d\d-\d\d', ('%y-%m-%d', '%d-%m-%y', '%m-%d-%y')),
     (r'\d\d? [A-Z][a-z]+ \d{4}', ('%d %b %Y', '%d %B %Y')), (r'\d\d?-[A-Z][a-z]{2}-\d{4}', ('%d-%b-%Y',)),
     (r'\d\d?-[A-Z][a-z]{2}-\d\d', ('%d-%b-%y',)), (r'\d\d?[A-Z]{3}\d{4}', ('%d%b%Y',)),
-    (r'\d\d?\. [A-Z][a-z]+ \d{4}', ('%d. %B %Y',)),
     (r'[A-Z][a-z]+ \d\d?, \d{4}', ('%b %d, %Y', '%B %d, %Y')),
     (r'[A-Z][a-z]+ \d\d? \d{4}', ('%b %d %Y', '%B %d %Y')),
     (r'[A-Z][a-z]{2}-\d\d', ('%b-%y',)), (r'[A-Z][a-z]{2}[- ]\d{4}', ('%b-%Y', '%b %Y')),

@@ -271,9 +271,9 @@ def list_facts(lists, whole):
 class Shared:
     """The values of a list of records, of which other lists may hold some."""
 
-    def __init__(self, name, found):
+    def __init__(self, path, name, found):
         import pandas as pd
-        self.name = name
+        self.path, self.name = path, name
         self.columns = [Column(k, pd.Series(v, dtype=None if v else object)) for k, v in found.items()]
 
 
@@ -286,15 +286,10 @@ def list_joins(lists):
         for leaf_name, leaf in leaves(node):
             held = [v for v, n in leaf.values.items() for _ in range(n) if type(v) in (int, str)]
             found[leaf_name] = held if len(held) == leaf.n else []
-        tables.append((path, Shared(name, found)))
-    out = []
-    for i, (p, a) in enumerate(tables):
-        for q, b in tables[i + 1:]:
-            for x, y, rows in joins(a, b)[:1]:
-                one, many = ((p, x), (q, y)) if x.once() else ((q, y), (p, x))
-                out.append('%r in %s is %r in %s: %d of %d are found there' % (
-                    many[1].name, many[0], one[1].name, one[0], rows, many[1].n))
-    return out[:3]
+        tables.append(Shared(path, name, found))
+    return ['%r in %s is %r in %s: %d of %d are found there' % (
+        key.name, many.path, of.name, one.path, rows, key.n)
+            for many, key, one, of, rows in references(tables)[:3]]
 
 
 def shape_text(value, root='data'):
@@ -361,8 +356,9 @@ def statements_for_text(frame):
     for i, name in enumerate(frame.columns[:COLUMNS_SEEN]):
         c = Column(name, frame.iloc[:, i])
         kept = c.counts() if c.kind == 'text' else {}
-        if c.kind == 'dates':
-            found.setdefault('pd.to_datetime({})', []).append(name)
+        made = {'dates': 'pd.to_datetime({})', 'decimal': '{}.astype(float)'}.get(c.kind)
+        if made:
+            found.setdefault(made, []).append(name)
         if not kept:
             continue
         p = column_plan(name, kept)

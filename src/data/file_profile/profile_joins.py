@@ -75,6 +75,12 @@ def joins(a, b):
     return [j[1:] for j in out if j[0] > 0.5]
 
 
+def references(tables):
+    """[(table, its column, the table that it refers to, its column, rows that find theirs)]"""
+    found = ((a, b, *j) for a, b in itertools.combinations(tables, 2) for j in joins(a, b)[:1])
+    return [(b, y, a, x, rows) if x.once() else (a, x, b, y, rows) for a, b, x, y, rows in found]
+
+
 JOINS = 3                       # statements that join the tables of one file or folder
 
 

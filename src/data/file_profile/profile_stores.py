@@ -179,13 +179,9 @@ def stored_columns(t, declared):
 
 def stored_joins(tables):
     """Which column of a table holds the keys of another, and how many of its rows find theirs."""
-    out = []
-    for a, b in itertools.combinations([t for t in tables if t.whole], 2):
-        for x, y, rows in joins(a, b)[:1]:
-            one, many = ((a, x), (b, y)) if x.once() else ((b, y), (a, x))
-            names = [clean(n, 40) for n in (many[0].name, many[1].name, one[0].name, one[1].name)]
-            out.append('%s.%s refers to %s.%s: %d of %d rows find theirs' % (*names, rows, many[1].n))
-    return out[:4]
+    return ['%s.%s refers to %s.%s: %d of %d rows find theirs' % (
+        *(clean(n, 40) for n in (many.name, key.name, one.name, unique_.name)), rows, key.n)
+            for many, key, one, unique_, rows in references([t for t in tables if t.whole])[:4]]
 
 
 def fitting(heads, rows, links, names):
