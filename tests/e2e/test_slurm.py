@@ -208,6 +208,9 @@ def test_how_long_it_takes(slurm, cluster, capsys):
         slurm.engine = engine
         cells, r, _ = session.play(slurm, ["1"] + ["2"] * 20)
         walls[engine] = statistics.median(c.seconds for c in cells[1:])
+    for code in ("#" * 3000, "'x' * 3000", "print('x' * 3000)", "import time\nprint(1, flush=True)\ntime.sleep(0.001)\nprint(2)"):
+        cells, r, _ = session.play(slurm, ["1"] + [code] * 10)
+        assert min(c.seconds for c in cells[1:]) < 0.04, (code[:20], [c.seconds for c in cells])        # srun's pieces do not wait for each other
     alone = slurm.run("exec", "-c", "print(1)").seconds
     p = slurm.start("exec", "-c", "import time\nprint('up', flush=True)\ntime.sleep(300)")
     assert p.stdout.readline() == b"up\n"

@@ -25,9 +25,11 @@ struct channel {
     size_t written;    /* how much of the queue */
     const char *fault; /* what a callback objected to, during frame_feed() */
     bool broken;
-    bool expects;      /* a descriptor */
-    int descriptor;    /* that came; or -1 */
-    bool busy, doomed; /* busy: inside a callback; doomed: freed there */
+    bool expects;         /* a descriptor */
+    int descriptor;       /* that came; or -1 */
+    enum from_guest last; /* the type of the last frame that came whole */
+    bool heard;           /* was said since then */
+    bool busy, doomed;    /* busy: inside a callback; doomed: freed there */
     char buffer[READ_SIZE];
 };
 
@@ -69,6 +71,10 @@ static int on_frame(void *ctx, const struct frame *f)
 {
     struct channel *k = ctx;
 
+    k->last = f->type;
+    k->heard = false;
+    if (f->type == FROM_GUEST_HEARD && k->in != k->out)
+        return 0;
     k->fault = k->listener.frame(k->listener.ctx, f);
     return k->fault || k->broken;
 }
@@ -178,6 +184,17 @@ static ssize_t read_with_descriptor(struct channel *k)
     return n;
 }
 
+/* More is to come: the rest of this frame, or at least the end of the request. */
+static void say_heard(struct channel *k)
+{
+    bool part = k->reader.part.len > 0, over = k->last == FROM_GUEST_END || k->last == FROM_GUEST_HEARD;
+
+    if (k->heard || (over && !part) || channel_pending(k) || k->broken)
+        return;
+    k->heard = true;
+    channel_order(k, TO_GUEST_HEARD);
+}
+
 static void receive(struct channel *k)
 {
     ssize_t n = k->expects ? read_with_descriptor(k) : read(k->in, k->buffer, sizeof k->buffer);
@@ -192,6 +209,8 @@ static void receive(struct channel *k)
         break_off(k, "the sandbox sent bytes that are not frames");
     else if (k->fault)
         break_off(k, k->fault);
+    else if (k->in != k->out)
+        say_heard(k);
 }
 
 static void serve_channel(void *ctx)

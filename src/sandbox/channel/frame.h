@@ -49,6 +49,7 @@ enum to_guest {
     TO_GUEST_COPY = 'U',      /* a live copy of the interpreter: write one, or go on from one */
     TO_GUEST_PROCESS = 'J',   /* processes beside the worker that no request waits for */
     TO_GUEST_TERMINAL = 'T',  /* what the output of the cells that follow has to fit */
+    TO_GUEST_HEARD = 'H',     /* says nothing: see channel.h */
 };
 
 /* Of TO_GUEST_PROFILE: it shows rows; a copy of the worker may make it, if no cell has run. */
@@ -67,6 +68,7 @@ enum from_guest {
     FROM_GUEST_DEATH = 'X', /* the worker died while no request was under way */
     FROM_GUEST_COPY = 'U',  /* the supervisor waits for the descriptor of the copy */
     FROM_GUEST_PROCESS = 'J',
+    FROM_GUEST_HEARD = 'A', /* says nothing: see channel.h */
 };
 
 /* Exit statuses of a worker, as in guest/protocol.py: it could not be put right; it never began. */

@@ -208,31 +208,20 @@ static bool custom_commands(const struct engine_plan *p, size_t i, struct argv *
     return found;
 }
 
-/* Append text as Python's b'...', with \xNN for every byte that needs escaping. */
-static void add_python_bytes(struct buf *out, const char *text)
-{
-    buf_addstr(out, "b'");
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if (*p < 0x20 || *p > 0x7e || *p == '\'' || *p == '\\')
-            buf_addf(out, "\\x%02x", *p);
-        else
-            buf_addch(out, (char)*p);
-    }
-    buf_addstr(out, "'");
-}
-
-/* The lines that Python reads first. The empty last line ends the statement; the channel follows. */
+/* What Python reads first. It reads lines with a system call for each byte, so there
+ * are few of them; they take the guest as it is, which stands behind the empty line that ends the statement.
+ * The channel follows. */
 static char *opening(const char *guest)
 {
-    struct buf text = BUF_INIT(0);
+    size_t n = strlen(guest);
 
-    buf_addstr(&text, "try: import sys; del sys.ps1, sys.ps2; exec(");
-    add_python_bytes(&text, guest);
-    buf_addstr(
-        &text,
-        ")\nexcept BaseException as e: import os; "
-        "sys.stderr.write('%s: %s\\n' % (type(e).__name__, e)); sys.stderr.flush(); os._exit(70)\n\nN");
-    return buf_steal(&text, NULL);
+    return xasprintf(
+        "try: import sys, posix; del sys.ps1, sys.ps2; b = b''; "
+        "exec('while len(b) < %zu: b += posix.read(0, %zu - len(b)) or posix._exit(0)'); exec(b)\n"
+        "except BaseException as e: "
+        "sys.stderr.write('%%s: %%s\\n' %% (type(e).__name__, e)); sys.stderr.flush(); posix._exit(70)\n"
+        "\n%sN",
+        n, n, guest);
 }
 
 /* ---- start ---- */

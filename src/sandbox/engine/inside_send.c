@@ -96,14 +96,15 @@ int inside_begin(void *talk)
     char line[LINE_MAX_];
     size_t total = 0;
 
-    if (t->sent && fd_write_all(t->in, inside_program, EMBED_SIZE(inside_program)) != 0)
+    /* In one go: what follows an answer may be held back for 40 ms on its way through srun, which sends it in
+     * small pieces that wait for each other's receipt. */
+    if ((t->sent && fd_write_all(t->in, inside_program, EMBED_SIZE(inside_program)) != 0)
+        || fd_write_all(t->in, t->first, strlen(t->first)) != 0)
         return 1;
     do
         if (!line_of_there(t->out, line, sizeof line, &total))
             return 1;
     while (!inside_read_greeting(line, t->nonce, &holds));
-    if (fd_write_all(t->in, t->first, strlen(t->first)) != 0)
-        return 1;
     dprintf(STDOUT_FILENO, "%s\n", line);
     return 0;
 }

@@ -12,6 +12,7 @@ import _signal
 import _socket
 
 TO_GUEST_PARTS = b'B'           # the first frame; the others are in protocol.py
+FROM_GUEST_HEARD = b'A'         # says nothing (channel.h)
 FRAME_MAX = (1 << 20) + 4096    # body of a frame from the program
 OURS = '<python/'               # what the names of the parts begin with, where a user may see one
 PARTS = {}  # name -> a part that has not run yet: its source, or (function that makes code of it, source)
@@ -145,6 +146,8 @@ def boot():
         head = take(fd_in, 21)                  # the program's first frame is the rest of our source
         if head[4:5] != TO_GUEST_PARTS or int.from_bytes(head[:4], 'little') > FRAME_MAX:
             posix._exit(65)
+        if fd_in != fd_out:
+            posix.write(fd_out, bytes(4) + FROM_GUEST_HEARD + bytes(16))
         read_parts(fd_in, int.from_bytes(head[:4], 'little'))
     need('start')
     start(fd_in, fd_out)                        # noqa: from start.py

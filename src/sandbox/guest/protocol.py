@@ -16,6 +16,7 @@ TO_GUEST_COPY, TO_GUEST_PROCESS, TO_GUEST_LANGUAGE = b'U', b'J', b'O'
 FROM_GUEST_HELLO, FROM_GUEST_STDOUT, FROM_GUEST_STDERR, FROM_GUEST_RESULT = b'H', b'O', b'E', b'R'
 FROM_GUEST_FILE, FROM_GUEST_DATA, FROM_GUEST_FILE_END, FROM_GUEST_NOTE = b'F', b'D', b'G', b'N'
 FROM_GUEST_END, FROM_GUEST_DEATH, FROM_GUEST_COPY, FROM_GUEST_PROCESS = b'Z', b'X', b'U', b'J'
+TO_GUEST_HEARD = b'H'           # FROM_GUEST_HEARD is in boot.py
 
 # Orders to the worker that are not a cell; they take the place of a cell's number.
 ORDER_SNAPSHOT, ORDER_INVENTORY = b'\xff\xff\xff\xff', b'\xfe\xff\xff\xff'

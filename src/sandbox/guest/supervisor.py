@@ -40,6 +40,7 @@ class Supervisor:
         self.fd_in, self.fd_out, self.alone = fd_in, fd_out, alone
         self.hidden = False
         self.inbox = bytearray()
+        self.heard = False                      # we have said so since the last whole frame
         self.outbox = bytearray()               # frames, the first perhaps cut
         self.queued = False                     # the channel is polled for room
         self.number = NONE[:4]                  # of the last cell
@@ -145,7 +146,11 @@ class Supervisor:
                 break
             kind, nonce, body = bytes(box[4:5]), bytes(box[5:21]), bytes(box[21:21 + size])
             del box[:21 + size]
+            self.heard = False
             self.handle(kind, nonce, body)
+        if box and self.fd_in != self.fd_out and not self.heard and not self.outbox:
+            self.heard = True
+            self.send(FROM_GUEST_HEARD, NONE)   # noqa: from boot.py
 
     def handle(self, kind, nonce, body):
         if kind == TO_GUEST_RUN:
@@ -154,6 +159,8 @@ class Supervisor:
             self.ask_worker(kind, body)
         elif kind == TO_GUEST_INTERRUPT or kind == TO_GUEST_KILL:
             self.stop(_signal.SIGINT if kind == TO_GUEST_INTERRUPT else _signal.SIGKILL)
+        elif kind == TO_GUEST_HEARD:
+            pass
         elif kind in SETTINGS:                  # the worker gets it with its next cell
             self.settings[SETTINGS[kind]] = body
             self.told.pop(SETTINGS[kind], None)
