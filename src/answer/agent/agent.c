@@ -70,6 +70,7 @@ void agent_free(struct agent *a)
     attached_close(a);
     image_list_release(&a->images);
     free(a->retry);
+    free(a->lacking);
     buf_release(&a->pending);
     attached_forget(a);
     buf_release(&a->heard);

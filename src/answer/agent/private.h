@@ -119,6 +119,7 @@ struct agent {
     unsigned code_question;  /* number of that question */
     struct error no_sandbox; /* why the sandbox cannot start, if known */
     bool sandbox_warned;     /* the user was told this */
+    char *lacking;           /* programs of its languages that the sandbox lacks; NULL: not looked yet */
     struct json *form;       /* the schema that answers must fit, or NULL */
     struct callers_tools {   /* that the caller has beside ours */
         struct callers_tool {
@@ -215,7 +216,9 @@ char *callers_told(const struct agent *a, const char *text); /* with {tools} fil
 
 /* install.c */
 bool tool_offered(const struct agent *a, const struct tool *tool); /* to the model, by its prompts */
-bool tools_install(const struct agent *a);                         /* is it offered one that gets packages? */
+/* Before the first request: languages that the sandbox cannot run are not offered. */
+void tools_look_inside(struct agent *a);
+bool tools_install(const struct agent *a); /* is it offered one that gets packages? */
 /* Runs install_packages. */
 int install_run(struct agent *a, struct tool_use *use, struct error *err);
 void install_hint(const struct agent *a, struct cell_result *r); /* of code that lacks a module */

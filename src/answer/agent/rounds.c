@@ -378,6 +378,7 @@ enum question_status rounds_run(struct agent *a, const char *question, struct er
     (void)question; /* it is in the conversation */
 
     sandbox_start(a->sandbox);
+    tools_look_inside(a);
     if (texts_make(a, &qn->texts, err))
         return question_failed(a, err);
     do

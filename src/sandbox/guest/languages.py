@@ -158,11 +158,16 @@ class Kernel(Command):                  # noqa: from commands.py
 def run_in(self, nonce, body):
     """A cell. body: u32 its number, u32 length of the words, these, each ended by a NUL, the code. The first
     word is the name of an interpreter, another one tells it of which kind the code is; or it
-    is run, and how a file's name ends and a command follow."""
+    is run, and how a file's name ends and a command follow. Or it is find, and programs follow: which of them
+    are not here?"""
     self.begin(nonce)
-    self.task, self.number = TO_GUEST_LANGUAGE, body[:4]
+    self.task = TO_GUEST_LANGUAGE
     end = 8 + int.from_bytes(body[4:8], 'little')
     name, *kinds = body[8:end].split(b'\0')[:-1]
+    if name == b'find':
+        self.finish(tlv(b't', b' '.join(kind for kind in kinds if not is_here(self, kind))))
+        return
+    self.number = body[:4]
     kernel = None
     try:
         if name == b'run':
@@ -216,6 +221,13 @@ def program_at(self, name):
         if posix.access(place, posix.X_OK):
             return place
     raise FileNotFoundError(2, 'there is no %s in the sandbox' % name.decode())
+
+
+def is_here(self, name):
+    try:
+        return bool(program_at(self, name))
+    except OSError:
+        return False
 
 
 def hear_idle(self, fd):

@@ -627,12 +627,48 @@ static int run_magic(struct sandbox *s, const struct cell_code *code, const stru
     return sandbox_run(s, buf_str(&whole), whole.len, listener, r, err);
 }
 
+static void add_words_head(struct buf *head, uint32_t number, const struct argv *words)
+{
+    unsigned char n[4];
+    size_t size = 0;
+
+    for (size_t i = 0; i < words->n; i++)
+        size += strlen(words->v[i]) + 1;
+    put_u32(n, number);
+    buf_add(head, n, sizeof n);
+    put_u32(n, (uint32_t)size);
+    buf_add(head, n, sizeof n);
+    for (size_t i = 0; i < words->n; i++)
+        buf_add(head, words->v[i], strlen(words->v[i]) + 1);
+}
+
+int sandbox_look_for(struct sandbox *s, const struct argv *programs, char **lacking, struct error *err)
+{
+    struct request q autorelease(request_end) = {.what = "the look for programs", .idle_ms = FILES_IDLE_MS};
+    struct argv words autorelease(argv_release) = ARGV_INIT;
+    struct buf head autorelease(buf_release) = BUF_INIT(HEAD_MAX);
+
+    argv_push(&words, "find");
+    for (size_t i = 0; i < programs->n; i++)
+        argv_push(&words, programs->v[i]);
+    add_words_head(&head, s->cells, &words);
+    if (sandbox_wait(s, err) < 0
+        || request_ask(
+               s, &q,
+               (struct frame_out){.type = TO_GUEST_LANGUAGE, .head = {head.data, head.len}, .body = {"", 0}},
+               err)
+               < 0)
+        return -1;
+    if (q.error || !q.text) /* a named sandbox may be of an earlier version */
+        return error_set(err, ERROR_SANDBOX, 0, "%s: %s", q.what, q.error ? q.error : "no answer");
+    *lacking = xasprintf(" %s ", q.text);
+    return 0;
+}
+
 /* The number of the cell, and what runs it. */
 static void add_language_head(struct buf *head, uint32_t number, const struct language *l)
 {
     struct argv words autorelease(argv_release) = ARGV_INIT;
-    unsigned char n[4];
-    size_t size = 0;
 
     argv_push(&words, l->run ? "run" : l->interpreter);
     if (l->kind)
@@ -641,14 +677,7 @@ static void add_language_head(struct buf *head, uint32_t number, const struct la
         argv_push(&words, l->ends[0] ? l->ends[0] : "");
     for (const char *const *w = l->run; w && *w; w++)
         argv_push(&words, *w);
-    for (size_t i = 0; i < words.n; i++)
-        size += strlen(words.v[i]) + 1;
-    put_u32(n, number);
-    buf_add(head, n, sizeof n);
-    put_u32(n, (uint32_t)size);
-    buf_add(head, n, sizeof n);
-    for (size_t i = 0; i < words.n; i++)
-        buf_add(head, words.v[i], strlen(words.v[i]) + 1);
+    add_words_head(head, number, &words);
 }
 
 int sandbox_run_code(struct sandbox *s, const struct cell_code *code, const struct cell_listener *listener,

@@ -333,6 +333,13 @@ int64_t sandbox_get(struct sandbox *s, const char *name, int fd, struct error *e
     return -1;
 }
 
+int sandbox_look_for(struct sandbox *s, const struct argv *programs, char **lacking, struct error *err)
+{
+    (void)s, (void)programs, (void)err;
+    *lacking = xstrdup("");
+    return 0;
+}
+
 int sandbox_list_files(struct sandbox *s, struct buf *out, struct error *err)
 {
     (void)s;
