@@ -119,6 +119,7 @@ OWN = [
      '   - Publications: too many to mention!!!  Here are a few.\n   1. Fisher "The use of multiple measurements in taxonomic problems"\n   2. Duda (1973) Pattern Classification and Scene Analysis.\n', "df is None and '1. Title: Plants' in said"),
     ('cut.json', ''.join('{"a": %d, "at": "Thu Jul 13 09:30:0%d PDT 2017"},\n' % (i, i) for i in range(9)), "df is None and '\"a\": 0' in said"),
     ('events.txt', ''.join('2014-01-04 20:00:0%d Event%d happened%s\n' % (i, i, ' to user number @@item' * (i > 3)) for i in range(6)), "list(df) == ['time', 'message'] and len(df) == 6"),
+    ('pm.tsv', 'A title\n2000\n' + rows('10/%(two)s/2009 07:00:00 PM\n'), "df is None or 'time' not in df"),
     ('dump.sql', 'INSERT INTO `t` VALUES (0,\'n0\'),\n' + rows("(%(i)d,'n'),\n"), 'df is None'),
 ]
 

@@ -6,7 +6,8 @@ LOG_SECONDS = 1.5
 LOG_TAIL = 65536                # bytes at the end of a large file, for the last time in it
 SHAPES_MOST, VALUES_KEPT = 3000, 1000
 LEVELS = 'TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|SEVERE|CRIT(?:ICAL)?|ALERT|EMERG|FATAL|PANIC'
-DAY_TIME = r'\d{1,4}[-/.]\d\d?[-/.]\d{1,4},?[T ]\d\d?:\d\d:\d\d(?:[.,]\d+)?(?: [AP]M)?(?:Z|[+-]\d\d:?\d\d)?'
+DAY_TIME = (r'\d{1,4}[-/.]\d\d?[-/.]\d{1,4},?[T ]\d\d?:\d\d:\d\d(?:[.,]\d+)?(?: [AP]M)?(?! [AP]M)'
+            r'(?:Z|[+-]\d\d:?\d\d)?')
 
 # The name of each format, an expression that matches its lines, and the format of its times for pandas (''
 # where to_datetime needs none, None where there are no times). A row is tried before the rows below it. No
