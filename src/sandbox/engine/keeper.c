@@ -56,6 +56,9 @@ static void do_first(struct attempt *a, const struct keeper_first *first)
         continue;
     if (!fds[0].revents)
         first->act(a);
+    autoclose int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    dup2(null, STDIN_FILENO);
+    dup2(null, STDOUT_FILENO);
 }
 
 struct duty {
