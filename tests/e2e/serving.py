@@ -34,7 +34,7 @@ class Server:
 
     def open(self, path, body=None, method=None, **headers):
         """The response, not yet read."""
-        c = http.client.HTTPConnection(self.host, timeout=HANG)
+        c = http.client.HTTPConnection(self.host, timeout=4 * HANG)      # code runs for it, and gigabytes may be read
         headers = {"Authorization": "Bearer %s" % self.token, **{k.replace("_", "-"): v for k, v in headers.items()}}
         if body is not None:
             headers.setdefault("Content-Type", "application/json")
