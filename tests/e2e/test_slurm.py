@@ -176,7 +176,7 @@ def test_a_batch_has_one_allocation(small, cluster, model):     # noqa: F811
 def test_a_node_that_dies(small, cluster, model):               # noqa: F811
     """All rows are answered, or told and answered by the second run, and no step of the first one is left."""
     model(small)
-    n, words = 40, ("batch", "q.jsonl", "-o", "out.jsonl", "-j", "4")
+    n, words = int(os.environ.get("SANDPIPER_TEST_ROWS", "20")), ("batch", "q.jsonl", "-o", "out.jsonl", "-j", "4")
     rows(small, n)
     p = small.start(*words)
     out = os.path.join(small.work, "out.jsonl")
