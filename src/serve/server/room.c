@@ -92,15 +92,16 @@ static void make_room_soon(void *ctx)
     close_for_newcomer((struct server *)(void *)((char *)ctx - offsetof(struct server, n_connections)));
 }
 
-/* One address may have a quarter of all connections without a token. Behind a proxy, or on this machine, all
- * clients have one: so those that have shown a token do not count. */
+/* The last quarter of all connections is not for an address that has another quarter of them without a token.
+ * Behind a proxy, or on this machine, all clients have one address: so those that have shown a token do not
+ * count, and hundreds that connect before they send are left alone while there is room. */
 void give_way(struct server *s, const struct connection *newcomer)
 {
     unsigned unknown = 0;
 
     for (const struct connection *c = s->connections; c; c = c->next)
         unknown += may_go(c) && !c->known && same_address(c, newcomer);
-    if (unknown >= CONNECTIONS_MAX / 4)
+    if (unknown >= CONNECTIONS_MAX / 4 && staying(s) > CONNECTIONS_MAX / 4 * 3)
         close_one(s, newcomer);
     if (s->n_connections > CONNECTIONS_MAX)
         close_for_newcomer(s);
