@@ -214,11 +214,13 @@ bool callers_called(const struct agent *a, const struct llm_reply *r);
 int callers_call(struct agent *a, struct tool_use *use, struct error *err);
 char *callers_told(const struct agent *a, const char *text); /* with {tools} filled in; the caller frees */
 
-/* install.c */
+/* offered.c */
 bool tool_offered(const struct agent *a, const struct tool *tool); /* to the model, by its prompts */
 /* Before the first request: languages that the sandbox cannot run are not offered. */
 void tools_look_inside(struct agent *a);
 bool tools_install(const struct agent *a); /* is it offered one that gets packages? */
+
+/* install.c */
 /* Runs install_packages. */
 int install_run(struct agent *a, struct tool_use *use, struct error *err);
 void install_hint(const struct agent *a, struct cell_result *r); /* of code that lacks a module */

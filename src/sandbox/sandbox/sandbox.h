@@ -236,9 +236,9 @@ void sandbox_inventory(struct sandbox *s, struct buf *out);
 /* Append the variables with their types, the newest first: untrusted text, at most 2000 bytes. */
 int sandbox_list_variables(struct sandbox *s, struct buf *out, struct error *err);
 /* Append the names in /mnt/data, "a.csv, b.png": untrusted text, at most 2000 bytes and 50 names. */
+int sandbox_list_files(struct sandbox *s, struct buf *out, struct error *err);
 /* Which of these programs are not there: " node Rscript ", each between blanks. The caller frees. */
 int sandbox_look_for(struct sandbox *s, const struct argv *programs, char **lacking, struct error *err);
-int sandbox_list_files(struct sandbox *s, struct buf *out, struct error *err);
 /* cells that ran in it, including those of earlier programs */
 unsigned sandbox_cells(const struct sandbox *s);
 bool sandbox_continued(const struct sandbox *s); /* an earlier program started it */
