@@ -135,7 +135,7 @@ class DiscordServer:
         self.closes = []                    # (code) of connections that we closed
         self.problems, self.requests, self.limited = [], [], 0
         self.buckets, self.seconds = {}, {}
-        self.storm, self.broken, self.lost, self.delay = [], 0, 0, 0
+        self.storm, self.broken, self.refused, self.lost, self.delay = [], 0, [], 0, 0
         self.script = []                    # functions of (server, socket, session) that are called at the beginning of a connection
         self.no_ack = False
         self.other_limit = 20, 5.0
@@ -342,6 +342,8 @@ class DiscordServer:
                 return None
             if self.broken:
                 self.broken -= 1
+                self.refused.append(path_in)
+                self.changed.notify_all()
                 return self.send(h, 502, b"<html>bad gateway</html>", kind="text/html")
         headers, refused = self.limit(h.command, path_in)
         if refused:

@@ -191,8 +191,10 @@ def soak(seconds, engine="bwrap"):
 
 
 def holds(seen):
+    """Whether memory stays flat shows where each quarter has each attack several times, which takes a minute."""
     m = seen["memory"]
-    return seen["answers"] > 100 and not seen["wrong"] and m["peak"] < 64 and m["last_quarter"] <= FLAT * m["second_quarter"] + 4
+    flat = seen["seconds"] < 60 or m["last_quarter"] <= FLAT * m["second_quarter"] + 4
+    return seen["answers"] > 100 and not seen["wrong"] and m["peak"] < 64 and flat
 
 
 if __name__ == "__main__":

@@ -134,7 +134,7 @@ def run_all():
         for f in rows(weak):
             f.place = weak.place
             yield f
-        for p in [*limits.LIMIT_PROBES, *protocol.PROTOCOL_PROBES, *mounts.MOUNT_PROBES, *languages.LANGUAGE_PROBES]:
+        for p in [*limits.LIMIT_PROBES, *protocol.PROTOCOL_PROBES, *mounts.MOUNT_PROBES, *(p for group in languages.GROUPS.values() for p in group)]:
             if p.id in CELLS:
                 yield run_cell(weak, p)
         env = weak_proxy.place(weak)
