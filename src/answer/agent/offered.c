@@ -1,5 +1,5 @@
-/* offered.c - which of its tools the model is offered: none that its prompts do not describe, that gets packages
- * where the agent has no means to, or that runs a language whose program the sandbox lacks.
+/* offered.c - which of its tools the model is offered: none that its prompts do not describe, that gets
+ * packages where the agent has no means to, or that runs a language whose program the sandbox lacks.
  */
 #include <string.h>
 
