@@ -115,6 +115,7 @@ def test_a_lock_of_uv_is_taken_as_it_is(program, index):
     ("sandpail >> 1", "versions cannot be read"),
     ("sandpail>=1 extra", "that cannot be understood"),
     ("sandpail,,x", "that is no name of a package"),
+    ("none,sandpail", "none stands alone"),
 ])
 def test_what_cannot_be_had_is_said_in_plain_words(program, index, wanted, said):
     index.add("sourceonly", "1.0", sdist=True)

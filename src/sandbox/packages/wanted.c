@@ -90,6 +90,8 @@ static const char *fault_of(const char *text, bool hashes)
         p++;
     if (p == text || !isalnum((unsigned char)*text))
         return "that is no name of a package";
+    if (!hashes && !strcmp(text, "none"))
+        return "none stands alone; a package of that name is none>=0";
     p = past_extras(past_blanks(p));
     if (p && *p == '@')
         return "packages have a name here, not an address";
