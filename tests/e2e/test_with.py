@@ -114,7 +114,7 @@ def test_a_lock_of_uv_is_taken_as_it_is(program, index):
     ("sandpail;import os", "a package's versions cannot be read"),
     ("sandpail >> 1", "versions cannot be read"),
     ("sandpail>=1 extra", "that cannot be understood"),
-    ("sandpail,,x", "that is no name of a package"),
+    ("sandpail,,x", "the name of a package is missing"),
     ("none,sandpail", "none stands alone"),
 ])
 def test_what_cannot_be_had_is_said_in_plain_words(program, index, wanted, said):

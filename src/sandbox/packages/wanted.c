@@ -121,6 +121,8 @@ static int want_one(struct argv *wanted, const char *where, const char *text, bo
                         : text[hash]                        ? "that has a #"
                                                             : fault_of(one, hashes);
 
+    if (!*one)
+        return error_set(err, ERROR_USAGE, 0, "%s: the name of a package is missing", where);
     if (fault)
         return error_set(err, ERROR_USAGE, 0, "%s: %.100s: %s", where, shown, fault);
     if (wanted->n >= PACKAGES_WANTED && !hashes)
