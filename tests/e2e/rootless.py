@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
+from contextlib import suppress
 from functools import lru_cache
 
 USER, UID, SUB = "sandpiper-test", 54321, 2000000
@@ -38,10 +39,11 @@ def wrapped(argv):
 
 
 def own(folder, uid=UID):
-    """Everything below it becomes the user's."""
+    """Everything below it becomes the user's. A program that runs there may take some of it away meanwhile."""
     for root, dirs, files in os.walk(folder):
         for name in dirs + files + ["."]:
-            os.lchown(os.path.join(root, name), uid, uid)
+            with suppress(FileNotFoundError):
+                os.lchown(os.path.join(root, name), uid, uid)
 
 
 def environment(folder):
