@@ -524,7 +524,7 @@ class ModelServer:
 
     def stream(self, conn, events, answer, headers, ready=False):
         """Chunked. cut_after: so many events, then close (or reset); stall_after: so many, then silence for stall seconds, or until going
-        is set."""
+        is set. before: functions that are called before the event of that number."""
         self.send_head(conn, answer.get("status", 200), dict({"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"}, **headers))
         for i, event in enumerate(events):
             if answer.get("cut_after") == i:
@@ -533,6 +533,8 @@ class ModelServer:
                 self.going.wait(answer.get("stall", 60))
             if answer.get("delay"):
                 self.wait(answer["delay"])
+            if i in answer.get("before", ()):
+                answer["before"][i]()
             data = event if isinstance(event, bytes) else event.encode()
             conn.sendall(b"%x\r\n%s\r\n" % (len(data), data))
         conn.sendall(b"0\r\n\r\n")

@@ -1,4 +1,5 @@
 """The chat's commands on saved sessions, in a real pseudo-terminal: /sessions, /resume, /rename, /export, /undo, and -c."""
+import contextlib
 import json
 import os
 import re
@@ -142,7 +143,7 @@ def kept_of_it(sandpiper):
         for folder, _, names in os.walk(sandpiper.path(top)):
             for name in names:
                 path = os.path.join(folder, name)
-                with open(path, "rb") as f:
+                with contextlib.suppress(FileNotFoundError), open(path, "rb") as f:     # the keeper takes a sandbox's folder away later
                     if SECRET.encode() in f.read() or "/sessions/" in path or "/store/" in path:
                         found.append(path)
     return found

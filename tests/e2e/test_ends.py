@@ -1,5 +1,6 @@
 """test_ends.py - the program's end: nobody waits for an engine that removes a container, and a second later nothing is left all the same, whoever else
 starts, sweeps or kills in between."""
+import contextlib
 import glob
 import json
 import os
@@ -45,6 +46,14 @@ def places(sandpiper):
 def record_of(sandpiper):
     with open(places(sandpiper)[0] + "/record") as f:
         return json.load(f)
+
+
+def descriptors_of(pid):
+    found = []
+    for fd in os.listdir("/proc/%d/fd" % pid):
+        with contextlib.suppress(OSError):      # closed meanwhile
+            found.append(os.readlink("/proc/%d/fd/%s" % (pid, fd)))
+    return found
 
 
 def all_gone(sandpiper):
@@ -142,7 +151,7 @@ def test_what_goes_on_is_nobodys(sandpiper_on, engine):
         stat = f.read().rpartition(")")[2].split()
     assert stat[3] == str(pid) and stat[4] == "0", stat              # session, terminal
     assert os.readlink("/proc/%d/cwd" % pid) == "/"
-    fds = [os.readlink("/proc/%d/fd/%s" % (pid, fd)) for fd in os.listdir("/proc/%d/fd" % pid)]
+    fds = descriptors_of(pid)
     assert not [f for f in fds if f not in ("/dev/null", places(sandpiper_on)[0] + "/keep") and not f.startswith(("pipe:", "anon_inode:", "/proc/"))], fds
     p.close(force=True)
     os.kill(pid, signal.SIGHUP)

@@ -88,7 +88,7 @@ def full():
             path = os.path.join(folder, name)
             if os.path.isdir(path):
                 os.rmdir(path) if os.access(folder, os.W_OK) else None
-        subprocess.run(["umount", folder], check=True)
+        wait_for(lambda: subprocess.run(["umount", folder], stderr=subprocess.DEVNULL).returncode == 0, HANG)     # a keeper may be at work in it
 
 
 def spare_of(program):

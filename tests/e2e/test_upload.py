@@ -1,4 +1,5 @@
 """test_upload.py - artifacts.upload: files on S3-compatible storage and Azure Blob; their URLs in answer and events; what fails; what stays secret."""
+import contextlib
 import io
 import json
 import os
@@ -42,7 +43,7 @@ def no_secret(sandpiper, r):
     text = r.out + r.err
     for folder, _, names in os.walk(sandpiper.dir):
         for name in names:
-            with open(os.path.join(folder, name), "rb") as f:
+            with contextlib.suppress(FileNotFoundError), open(os.path.join(folder, name), "rb") as f:     # the keeper takes a sandbox's folder away later
                 text += f.read().decode("latin-1")
     for secret in (SECRET, SAS, "s3cr3t", "%2Bsas"):
         assert secret not in text, secret

@@ -1,6 +1,6 @@
 /* bwrap.c - the life of a bubblewrap sandbox, used where there is no container engine. bwrap sets no
  * limits itself. They are set before it starts (resource limits, in bwrap_limits.c) or before it is given
- * any code (the control group, in join_group). The sandbox lives as long as bwrap, our child. /
+ * any code (the control group, in join_group). The sandbox lives as long as bwrap, our child.
  */
 #include "engine/bwrap.h"
 
