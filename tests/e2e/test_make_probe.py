@@ -2,6 +2,7 @@
 import os
 import re
 import subprocess
+from types import SimpleNamespace
 
 import pytest
 
@@ -70,6 +71,15 @@ def test_what_cannot_be_judged_is_not_held():
     assert report.status() == 3
     report.add([Finding("bwrap", "x", p, BROKEN, "\x1b[31mseen\n\u202e")])
     assert report.status() == 1 and report.line(Finding("bwrap", "x", p, BROKEN, "\x1b[31m\u202e")).endswith(": \\x1b[31m\\x202e")
+
+
+def test_what_could_not_be_tried_is_tried_once_more():
+    """The rest of its group runs beside it, and what is broken then is broken."""
+    rounds = [[Finding("bwrap", "x", Probe(id_, id_, None, None), verdict) for id_, verdict in zip("abc", verdicts)] for verdicts in (
+        (NOT_RUN, NOT_RUN, HELD), (HELD, NOT_RUN, BROKEN), (HELD, HELD, HELD))]
+    there = SimpleNamespace(place="bwrap")
+    assert [f.verdict for f in probe.attempt_group(there, "x", [], lambda there: rounds.pop(0))] == [HELD, NOT_RUN, BROKEN]
+    assert len(rounds) == 1
 
 
 def test_a_session_that_ends_early_is_not_held(sandpiper, monkeypatch):

@@ -80,12 +80,18 @@ def missed(places):
 
 
 def attempt_group(there, name, table, run):
-    """Whatever goes wrong on the way is no verdict."""
-    try:
-        return run(there)
-    except Exception as e:
-        return [Finding(there.place, name, row, NOT_RUN, "%s: %s" % (type(e).__name__, e)) for row in table
-                if there.place in (getattr(row, "places", None) or [there.place])]
+    """Whatever goes wrong on the way is no verdict. What could not be tried is tried once more, beside the rest of its group."""
+    def attempt():
+        try:
+            return run(there)
+        except Exception as e:
+            return [Finding(there.place, name, row, NOT_RUN, "%s: %s" % (type(e).__name__, e)) for row in table
+                    if there.place in (getattr(row, "places", None) or [there.place])]
+    found = attempt()
+    if all(f.verdict != NOT_RUN for f in found):
+        return found
+    again = {f.id: f for f in attempt()}
+    return [again.get(f.id, f) if f.verdict == NOT_RUN or again.get(f.id, f).verdict == BROKEN else f for f in found]
 
 
 def probe_place(place, report, groups):

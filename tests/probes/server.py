@@ -449,6 +449,7 @@ def run_group(there):
     with ALONE, RawServer(lambda raw, request: raw.answer(), keep=False) as model:
         there.url = model.url
         rows = [row for row in ROWS if row.id not in tried]
-        tried.update(FRONT)
         with Target(there) as t:
-            return [attempt(t, row) for row in rows]
+            found = [attempt(t, row) for row in rows]
+        tried.update(FRONT & {f.id for f in found if f.verdict != NOT_RUN})
+        return found
