@@ -221,7 +221,7 @@ case $what in
         beside long_round "$@"
         build asan
         unit_round "ASan and UBSan" asan
-        step "end to end, ASan and UBSan, bwrap" e2e asan bwrap "not check" $((workers - workers / 4)) "$@"
+        step "end to end, ASan and UBSan, bwrap" e2e asan bwrap "not check" "$workers" "$@"
         ;;
     *) echo "usage: run.sh quick|test|check|ready [ARGUMENTS OF PYTEST]" >&2; exit 2 ;;
 esac

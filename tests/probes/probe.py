@@ -29,7 +29,7 @@ GROUPS = [("posture", posture.ROWS, posture.run_group), ("surface", surface.ROWS
     (name, table, lambda there, name=name: session.run_group(there, name)) for name, table in session.GROUPS.items()] + [
     ("server", server.ROWS, server.run_group), ("store", store.ROWS, store.run_group)]
 LEFT = Probe("LEFT", "end: nothing is left, no process, container, mount, control group or file", None, None)
-AT_ONCE = 3             # places: most probes wait
+AT_ONCE = 5             # places: most probes wait
 SHOWN = 300             # bytes of what a broken probe saw; -v: all
 
 
