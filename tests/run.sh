@@ -169,6 +169,7 @@ probe() { timeout 1800 make -s probe; }
 # first: the others wait. Without an index the tests of clients are skipped, in CI they fail; those of the others say what is missing.
 fetch() {
     timeout 600 setup/storage_servers.sh >/dev/null 2>&1 </dev/null &
+    timeout 600 setup/compose.sh >/dev/null 2>&1 </dev/null &
     tests/distribution.sh machine &
     timeout 600 tests/clients/install.sh || echo "other people's clients could not all be installed"
     wait

@@ -288,8 +288,8 @@ class Request:
 class ModelServer:
     """with ModelServer(exchanges) as s: ... s.url ...; then s.check()."""
 
-    def __init__(self, exchanges=(), model="test-model", lenient=False, profile=None):
-        self.exchanges, self.model, self.lenient = list(exchanges), model, lenient
+    def __init__(self, exchanges=(), model="test-model", lenient=False, profile=None, at=("127.0.0.1", 0)):
+        self.exchanges, self.model, self.lenient, self.at = list(exchanges), model, lenient, at
         self.profile, self.parameters = profile, []     # of profiles.py: refuses what that service refuses; parameters: (name, model) refused
         self.refusals = []              # (status, text) by a profile that leaves the judgement to the test
         self.requests, self.problems, self.connections = [], [], 0
@@ -307,7 +307,7 @@ class ModelServer:
         return bool(self.profile) and self.profile.counts
 
     def __enter__(self):
-        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener = socket.create_server(self.at)
         self.port = self.listener.getsockname()[1]
         self.url = "http://127.0.0.1:%d/v1" % self.port
         self.acceptor = threading.Thread(target=self.accept, daemon=True)

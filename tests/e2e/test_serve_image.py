@@ -1,5 +1,5 @@
-"""test_serve_image.py - the image sandpiper-serve as docker/serve/compose.yaml starts it, with a model that is scripted: bubblewrap inside the container,
-of an ordinary user without capabilities; else the host's docker; else a sentence. Each says which it is.
+"""test_serve_image.py - the image sandpiper-serve as docker/serve/compose.yaml starts it (Docker Compose 2), with a model that is scripted: bubblewrap inside
+the container, of an ordinary user without capabilities; else the host's docker; else a sentence. Each says which it is.
 """
 import os
 import re
@@ -59,31 +59,61 @@ def container(image):
         c.remove()
 
 
-def of_compose():
-    """What docker's own client calls what the file says of the server's container, but for its network."""
-    with open(os.path.join(TREE, "docker", "serve", "compose.yaml")) as f:
-        service = yaml.safe_load(f)["services"]["sandpiper"]
-    assert service["image"] == "sandpiper-serve:latest" and service["volumes"] == ["state:/var/lib/sandpiper"]
-    words = [w for o in service["security_opt"] for w in ("--security-opt", o)] + [w for c in service["cap_drop"] for w in ("--cap-drop", c)]
-    return words + ["--memory", service["mem_limit"], "--pids-limit", str(service["pids_limit"])], service["command"]
-
-
 def serve(container, *args):
     server = Server(container, *args, token="unknown")
     server.token = container.exec("cat", "/var/lib/sandpiper/token")
     return server
 
 
+class Compose:
+    """docker/serve/compose.yaml under Docker Compose 2, as a project of this test's: the model is a script, and which port it is docker chooses."""
+
+    def __init__(self, program, scratch):
+        self.name = "sandpiper-test-" + uuid.uuid4().hex[:8]
+        (scratch / "model.yaml").write_text(yaml.safe_dump({"services": {"model": SCRIPTED}}))
+        files = [os.path.join(TREE, "docker", "serve", "compose.yaml"), str(scratch / "model.yaml")]
+        self.words = [program, "--project-name", self.name, *(w for f in files for w in ("--file", f))]
+
+    def run(self, *argv):
+        done = subprocess.run([*self.words, *argv], env={**os.environ, "PORT": "0"}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LONG)
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        return done.stdout
+
+    def left(self):
+        """What docker has of this project."""
+        of = ["--quiet", "--filter", "label=com.docker.compose.project=" + self.name]
+        return [line for kind in (["ps", "--all"], ["volume", "ls"], ["network", "ls"])
+                for line in subprocess.run(["docker", *kind, *of], check=True, capture_output=True, text=True, timeout=HANG).stdout.split()]
+
+
+class Composed(Server):
+    def __init__(self, compose):
+        self.token, self.host = compose.run("exec", "-T", "sandpiper", "cat", "/var/lib/sandpiper/token"), compose.run("port", "sandpiper", "8000").strip()
+
+
+SCRIPTED = {"image": "sandpiper:latest", "init": True, "working_dir": "/e2e", "volumes": [os.path.join(TREE, "tests", "e2e") + ":/e2e:ro"],
+            "environment": {"PYTHONPATH": "/e2e", "PYTHONDONTWRITEBYTECODE": "1"},
+            "entrypoint": ["python3", "-c", "import signal\nfrom model_server import ModelServer\nwith ModelServer(%r, model='qwen3.5:4b', at=('0.0.0.0', 11434)):\n"
+                           "    signal.pause()" % ANSWER]}
+
+
 @pytest.mark.slow(90)
-def test_as_compose_starts_it(container):
+@pytest.mark.usefixtures("image")
+def test_as_compose_starts_it(tmp_path):
     """A question is answered by code that ran in bubblewrap, in a container that docker gave no right to."""
-    words, args = of_compose()
-    with ModelServer(ANSWER) as model:
-        server = serve(container("-e", "SANDPIPER_BASE_URL=" + model.url, "-e", "SANDPIPER_MODEL=test-model", *words), *args)
-        assert "bubblewrap, inside this container" in "".join(server.seen)
-        assert server.ask("/ask", {"input": "what is six times seven?"})["output"] == "It is 42."
-        assert server.close() == 0
-        model.check()
+    found = subprocess.run([os.path.join(TREE, "setup", "compose.sh")], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LONG)
+    if found.returncode:
+        pytest.skip("no Docker Compose 2: " + found.stderr[-300:])
+    compose = Compose(found.stdout.strip(), tmp_path)
+    try:
+        compose.run("up", "--detach", "--wait")
+        assert "bubblewrap, inside this container" in compose.run("logs", "sandpiper")
+        server = Composed(compose)
+        answer = server.ask("/ask", {"input": "what is six times seven?"})
+        assert (answer["output"], answer["steps"][0]["output"], answer["model"]) == ("It is 42.", "42", "qwen3.5:4b"), answer
+    finally:
+        compose.run("down", "--volumes")
+    assert not compose.left()
 
 
 @pytest.mark.slow(30)
