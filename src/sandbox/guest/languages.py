@@ -23,8 +23,8 @@ def read_now(fd):
 class Kernel(Command):                  # noqa: from commands.py
     """An interpreter. It is told of a cell by a line with the nonce in hexadecimal digits, finds the code in
     a memory file, and answers as the worker does: with a record that begins with that nonce, in one write.
-    Before it runs the code it says so (the nonce and B): an interrupt that came earlier would be lost, or
-    end the interpreter."""
+    Before it runs the code it empties that file: an interrupt that came earlier would be lost, or end the
+    interpreter, so it waits until then. That wakes nobody."""
     def __init__(self, name, again):
         need(INTERPRETERS[name].lower())
         self.how = globals()[INTERPRETERS[name]](*KERNEL_FDS)
@@ -43,6 +43,8 @@ class Kernel(Command):                  # noqa: from commands.py
         posix.set_blocking(self.tell, False)
         Command.__init__(self, 0, out, err)
         self.pipes[words], self.words = b'', words
+        self.answers = select.poll()
+        self.answers.register(words, select.POLLIN)
         try:
             posix.pwrite(text, self.how.text, 0)
             close = (supervisor.ours() | self.fds()) - {self.code}
@@ -66,16 +68,17 @@ class Kernel(Command):                  # noqa: from commands.py
             left = PIPE_MOST
             while left > 0 and (data := read_now(fd)):
                 left -= len(data)
-        self.said, self.heap, self.mark = None, b'', supervisor.nonce.hex().encode()
-        self.runs = self.early = False          # its code runs; an interrupt came before that
+        self.said, self.heap, self.mark, self.early = None, b'', supervisor.nonce.hex().encode(), False
         settings = supervisor.settings
         stdin, words = settings.get(ORDER_STDIN, b''), settings.get(ORDER_ARGUMENTS, b'').split(b'\0')[:-1]
-        code = self.how.before(stdin and OPTIONS['data'].encode() + b'/' + stdin, words) + code
+        code = self.how.before(stdin and OPTIONS['data'].encode() + b'/' + stdin, words) + code + b'\n'
         posix.ftruncate(self.code, 0)
         at = 0
         while at < len(code):
             at += posix.pwrite(self.code, code[at:], at)
         posix.write(self.tell, self.mark + kind + b'\n')
+        if self.answers.poll(BRISK_MS):         # most cells answer at once, so that is waited for alone
+            self.relay(supervisor, self.words)
 
     def relay(self, supervisor, fd):
         if fd != self.words:
@@ -86,10 +89,6 @@ class Kernel(Command):                  # noqa: from commands.py
             self.signal(supervisor, _signal.SIGKILL)
         elif data and self.said is None:
             self.heap += data
-            if not self.runs and self.mark + b'B' in self.heap:
-                self.runs = True
-                if self.early:
-                    self.signal(supervisor, _signal.SIGINT)
             at = self.heap.find(self.mark + RECORD_RESULT)
             begin = at + len(self.mark) + 5
             end = begin + int.from_bytes(self.heap[begin - 4:begin], 'little')
@@ -102,7 +101,6 @@ class Kernel(Command):                  # noqa: from commands.py
     def check(self, supervisor):
         if self.said is not None and not self.killed:
             self.empty(supervisor)
-            posix.ftruncate(self.code, 0)
             supervisor.command = None
             supervisor.send(FROM_GUEST_RESULT, supervisor.nonce, self.how.result(self.said))
             supervisor.collect(self.ending)
@@ -111,6 +109,8 @@ class Kernel(Command):                  # noqa: from commands.py
             self.empty(supervisor)
             supervisor.command = None
             supervisor.collect(self.ending + tlv(b'w', b'%d' % self.status))
+        elif self.early:
+            self.signal(supervisor, _signal.SIGINT)
         if self.status is not None:
             self.close(supervisor)
         elif not self.polled:           # it may write later, and must not wait then
@@ -119,8 +119,8 @@ class Kernel(Command):                  # noqa: from commands.py
     def signal(self, supervisor, number):
         supervisor.interrupted = True
         if number == _signal.SIGINT:
-            if not self.runs:
-                self.early = True
+            self.early = posix.fstat(self.code).st_size > 0
+            if self.early:                      # see wait()
                 return
             try:
                 posix.kill(-self.pid, number)   # once to each: a second one could be the next cell's
@@ -184,6 +184,8 @@ def run_in(self, nonce, body):
             self.kernels[name] = kernel
             self.ran.add(name)
         self.command = kernel
+        if self.due:                    # a snapshot of the worker would take the processor from it
+            self.due = max(self.due, self.captured_at + INTERVAL)
         kernel.begin(self, b''.join(b' ' + kind for kind in kinds), body[end:])
     except OSError as e:
         self.command = None

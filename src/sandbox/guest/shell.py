@@ -17,7 +17,7 @@ while :; do
     __sp_stopped=
     exec 1>&63 2>&64
     IFS= read -r -d '' __sp_code </proc/self/fd/CODE
-    printf "$__sp_nonce"B >&WORDS
+    : >/proc/self/fd/CODE
     __sp_run </dev/null
     { __sp_status=$?; set +euxvT; trap - DEBUG; shopt -u extdebug; } 2>/dev/null
     printf "$__sp_nonce"'R\3\0\0\0%03d' "${__sp_stopped:-$__sp_status}" >&WORDS

@@ -405,8 +405,10 @@ class Supervisor:
             return 0
         if self.flood and len(self.outbox) < QUEUE_HIGH:
             return FLOOD_MS
-        if self.brisk or self.due and self.due < NEVER:
+        if self.brisk or self.command and self.command.early:
             return BRISK_MS
+        if self.due and self.due < NEVER:
+            return max(BRISK_MS, int((self.due - time.monotonic()) * 1000))
         if self.dying:
             return 10
         if not self.locked:
