@@ -60,8 +60,20 @@ mkdir -p build
 flock build/.lock make -s -j"$(nproc)" build/sandpiper     # two at once would write the same objects
 program=$PWD/build/sandpiper
 
-chat() { exec "$program" "$@"; }
+# At a terminal it has a process group of its own: make would get its Ctrl-C too, and fail (130). Ctrl-Z stops make as well.
+chat() {
+    local code=0
+    if [ -t 0 ]; then set -m; elif [ -z "$server" ]; then exec "$program" "$@"; fi
+    "$program" "$@" || code=$?
+    while [ $code = 148 ]; do
+        kill -TSTP 0
+        code=0
+        fg >/dev/null || code=$?
+    done
+    exit $code
+}
 
+server=
 # The program knows best what is configured; a mistake in the configuration is for it to say.
 [ "${MODEL:-}" != none ] || chat "$@"
 config=$("$program" config 2>/dev/null) || chat "$@"
@@ -71,7 +83,6 @@ grep -q '^# none configured' <<<"$config" || chat "$@"
 setup/packages.sh model
 "$python" setup/local_model.py fetch
 
-server=
 said=$(mktemp)
 end() {
     if [ -n "$server" ]; then
@@ -92,7 +103,6 @@ while [ ! -s "$said" ]; do
 done
 url=$(cat "$said")
 
-trap '' INT     # the chat answers Ctrl-C; this script waits for it
-code=0
-(trap - INT; SANDPIPER_BASE_URL=$url SANDPIPER_MODEL=qwen2.5-coder-1.5b exec "$program" "$@") || code=$?
-exit $code
+export SANDPIPER_BASE_URL=$url SANDPIPER_MODEL=qwen2.5-coder-1.5b
+trap : INT     # the program answers it
+chat "$@"

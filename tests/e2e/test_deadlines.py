@@ -43,7 +43,7 @@ def each(floods):
 @pytest.fixture
 def start(sandpiper):
     """Seconds that a start and a cell may take beside the limit: what they take just now, with all that runs beside this test."""
-    return max(1.5, 4 * sandpiper.run("exec", "-q", "-c", "1").seconds)
+    return max(5, 4 * sandpiper.run("exec", "-q", "-c", "1").seconds)
 
 
 def used(p):
@@ -272,7 +272,7 @@ SAID = "the code was stopped: it wrote more than 1 MiB of output, the limit (--m
 def test_output_of_exec(sandpiper_on):
     code = "import time\n" + LONG + "\ntime.sleep(60)"
     r = sandpiper_on.run("exec", "--max-output", "1m", "-c", code)
-    assert r.code == 137 and SAID in r.err and len(r.out_bytes) == 1 << 20 and r.seconds < 10, r
+    assert r.code == 137 and SAID in r.err and len(r.out_bytes) == 1 << 20 and r.seconds < HANG, r
     assert sandpiper_on.run("exec", "-c", LONG).out_bytes == (b"x" * 9999 + b"\n") * 300
 
 

@@ -51,7 +51,7 @@ def test_a_paste_sends_nothing(sandpiper, serve, phase, n, marked):
     p.send(paste(text) if marked else text.replace("\n", "\r"))
     time.sleep(0.3)
     took = stop(p)
-    assert took < 1, took                       # 0.2 on a machine that does nothing else
+    assert took < 10, took                      # 0.2 on a machine that does nothing else; what is stopped would go on for longer
     assert len(server.bodies()) == 1
     p.send("\r")                                # the draft is in the line: now it is sent
     p.expect("Heard")

@@ -4,6 +4,7 @@ import os
 import re
 import sqlite3
 import stat
+import threading
 import time
 
 import nbformat
@@ -280,6 +281,27 @@ def test_added_files_come_back_as_they_were(sandpiper, serve):
     r = sandpiper.run("-c", "--rerun", "again")
     assert "large.bin is missing (too large to be kept: --max-file)" in r.err, r
     assert sandpiper.run("sessions", "rm", one["id"]).code == 0 and not os.path.exists(given)
+
+
+def test_a_file_that_grows_is_kept_as_the_sandbox_got_it(sandpiper, serve):
+    """A log, which never comes to an end."""
+    path, over = sandpiper.write("app.log", "1\n" * 1000), threading.Event()
+
+    def write():
+        with open(path, "a") as f:
+            while not over.wait(0.001):
+                f.write("2\n")
+                f.flush()
+    writer = threading.Thread(target=write)
+    serve(sandpiper, [code("n = len(open('app.log').read())"), text("Read."), text("Again.")])
+    writer.start()
+    try:
+        assert sandpiper.run("--add", path, "read it").code == 0
+    finally:
+        over.set()
+        writer.join()
+    r = sandpiper.run("-c", "--rerun", "again")
+    assert r.code == 0 and "Variables are back." in r.err, r
 
 
 def test_files_of_a_session_without_code_come_back(sandpiper, serve):

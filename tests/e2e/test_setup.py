@@ -9,6 +9,7 @@ import sys
 import time
 import zipfile
 
+import pexpect
 import pytest
 
 from conftest import TREE
@@ -208,3 +209,23 @@ def test_the_image_with_wheels_and_without(tmp_path):
     assert [line for line in said.splitlines() if line.startswith("./")] == ["./pyarrow/__init__.py", "./pyarrow/lib.so"], said
     assert "up to date" in (said := make()) and "lack" not in said, said
     assert sorted(os.listdir(tmp_path)) == ["bin", "label", wheel.name]
+
+
+def test_a_ctrl_c_that_the_chat_answers_is_no_failure_of_make_run(tmp_path):
+    """make gets no Ctrl-C of the chat's: it would end with 130 once the chat has."""
+    for name, text in (("Makefile", "run:\n\t@setup/run.sh\nbuild/sandpiper:\n"), ("setup/packages.sh", "#!/bin/sh\n"),
+                       ("setup/run.sh", open(os.path.join(TREE, "setup", "run.sh")).read()),
+                       ("build/sandpiper", "#!/bin/sh\n[ $# = 0 ] || exit 1\ntrap 'echo stopped' INT\necho ready\nread line\nread line\n")):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+    p = pexpect.spawn("make", ["run"], cwd=str(tmp_path), env=dict(os.environ, OPENAI_API_KEY="x", HOME=str(tmp_path)), encoding="utf-8", timeout=60)
+    p.expect("ready")
+    p.sendintr()
+    p.expect("stopped")
+    p.sendline("")
+    p.sendline("")
+    p.expect(pexpect.EOF)
+    p.close()
+    assert (p.exitstatus, p.signalstatus) == (0, None) and "***" not in p.before, p.before

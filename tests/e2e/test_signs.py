@@ -53,14 +53,20 @@ def nothing_left(text, *answer):
 
 @pytest.mark.slow(3)
 def test_waiting_within_half_a_second(bare, serve):
-    server = serve(bare, [{"answer": {"text": "42.", "wait": 3.2}}])
-    p = ask(bare)
-    server.wait_request(1)
-    asked = time.monotonic()
-    p.expect(re.escape("Waiting for test-model... (Ctrl-C stops)"))
-    assert time.monotonic() - asked < 1.5       # 0.3 s, and a machine that has other work
-    p.expect(re.escape("Waiting for test-model... 2 s (Ctrl-C stops)"))
-    nothing_left(rest(p), "42.")
+    server = serve(bare, [{"answer": {"text": "42.", "stall_after": 0}}] * 3, complete=False)
+    for k in range(3):                          # three tries, for a machine that has other work
+        server.going.clear()
+        p = ask(bare)
+        server.wait_request(k + 1)
+        asked = time.monotonic()
+        p.expect(r"Waiting for test-model\.\.\. ([0-9]+ s )?\(Ctrl-C stops\)")
+        took = time.monotonic() - asked
+        p.expect(r"Waiting for test-model\.\.\. [2-9] s \(Ctrl-C stops\)")
+        server.going.set()
+        nothing_left(rest(p), "42.")
+        if took < 1.5:                          # 0.3 s
+            break
+    assert took < 1.5
 
 
 @pytest.mark.slow(3)

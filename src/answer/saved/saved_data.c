@@ -20,17 +20,22 @@
 #include "store/store.h"
 
 #define NAMES_MAX 100
+#define PIECE     65536
 
-/* With its time, by which a copy of the session, whose folder is another, knows it again. */
-static int copy_with_time(int to, int from, off_t at)
+/* So many bytes, as the sandbox got them: the user's file may have grown since. With its time, by which a
+ * copy of the session, whose folder is another, knows it again. */
+static int copy_with_time(int to, int from, off_t at, uint64_t size)
 {
     struct stat st;
-    autofree char *piece = xmalloc(65536);
+    autofree char *piece = xmalloc(PIECE);
     ssize_t n;
 
-    while ((n = pread(from, piece, 65536, at)) > 0 && fd_write_all(to, piece, (size_t)n) == 0)
+    while (size > 0 && (n = pread(from, piece, size < PIECE ? size : PIECE, at)) > 0
+           && fd_write_all(to, piece, (size_t)n) == 0) {
         at += n;
-    return n == 0 && fstat(from, &st) == 0
+        size -= (uint64_t)n;
+    }
+    return size == 0 && fstat(from, &st) == 0
                    && futimens(to, (struct timespec[]){{0, UTIME_OMIT}, st.st_mtim}) == 0
                ? 0
                : -1;
@@ -49,13 +54,13 @@ static char *name_it(struct newfile *f, const char *folder, const char *name)
     return status == 0 ? xasprintf("%s/%s", folder, free_name) : NULL;
 }
 
-/* The file of that descriptor, from at on, as name below folder. The path, or NULL. */
-static char *keep_file(const char *folder, const char *name, int fd, off_t at)
+/* So much of the file of that descriptor, from at on, as name below folder. The path, or NULL. */
+static char *keep_file(const char *folder, const char *name, int fd, off_t at, uint64_t size)
 {
     struct newfile f autorelease(newfile_release) = NEWFILE_INIT;
 
     if (file_mkdirs(folder, 0700, NULL) < 0 || newfile_open(&f, folder, 0600) < 0
-        || copy_with_time(f.fd, fd, at) < 0)
+        || copy_with_time(f.fd, fd, at, size) < 0)
         return NULL;
     return name_it(&f, folder, name);
 }
@@ -85,7 +90,8 @@ static char *keep_folder(const char *folder, const char *name, int fd)
         char *slash = strrchr(path, '/');
 
         *slash = '\0';
-        autofree char *made = from >= 0 ? keep_file(path, slash + 1, from, 0) : NULL;
+        autofree char *made = from >= 0 ? keep_file(path, slash + 1, from, 0, (uint64_t)found.v[i].size)
+                                        : NULL;
         whole = made != NULL;
     }
     if (whole)
@@ -104,8 +110,9 @@ static char *keep_original(struct saved *s, const struct event *e, const struct 
 
     if (!folder || e->file.size > most || s->kept + e->file.size > (uint64_t)s->config->max_files_total)
         return NULL;
-    char *path = S_ISDIR(st->st_mode) ? keep_folder(folder, e->file.name, e->file.fd)
-                                      : keep_file(folder, e->file.name, e->file.fd, (off_t)e->file.at);
+    char *path = S_ISDIR(st->st_mode)
+                     ? keep_folder(folder, e->file.name, e->file.fd)
+                     : keep_file(folder, e->file.name, e->file.fd, (off_t)e->file.at, e->file.size);
     s->kept += path ? e->file.size : 0;
     return path;
 }
