@@ -17,7 +17,7 @@ from sizes import TOKEN, read
 
 # An engine is a description (src/sandbox/engine/engines.h): only its own file, and container.c for docker and podman, may know which one it is.
 # Elsewhere nothing compares an engine's name, points at one of them or looks into what is its own.
-OF_ENGINES = r"src/sandbox/engine/(engines\.[ch]|(docker|podman|custom|inside)\.c|(bwrap|container)\w*\.[ch])"
+OF_ENGINES = r"src/sandbox/engine/(engines\.[ch]|(docker|podman|custom|inside|inside_apptainer)\.c|(bwrap|container)\w*\.[ch])"
 BRACKETS = r"\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)"
 # Files, but for these; what stands in them as code, and whether its strings count; why it may not.
 FORBIDDEN = [

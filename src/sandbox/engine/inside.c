@@ -43,7 +43,6 @@ struct inside {
     struct cgroup group;
     char *program; /* bwrap or apptainer */
     bool apptainer;
-    struct inside_profile profile; /* for Apptainer */
 };
 
 static int inside_fail(int code, const char *what, const char *remedy)
@@ -263,10 +262,37 @@ static int attend(struct child *walls)
                                         : 1;
 }
 
-static struct child *start_walls(struct inside *in, struct error *err)
+static struct child *inside_start(const struct inside *in, struct child_options o, struct error *err)
+{
+    send_greeting(in);
+    o.in = STDIN_FILENO;
+    o.out = STDOUT_FILENO;
+    o.err = STDERR_FILENO;
+    o.cwd = "/";
+    return child_start(&o, err);
+}
+
+static struct child *inside_start_apptainer(struct inside *in, struct error *err)
 {
     struct argv argv autorelease(argv_release) = ARGV_INIT;
-    autoclose int filter = in->apptainer ? -1 : seccomp_ready(err);
+    struct bwrap_setup limits = {.o = &in->o, .group = in->group.n ? &in->group : NULL};
+    struct apptainer a = {.program = in->program, .image = in->image, .limits = &limits};
+
+    if (apptainer_prepare(&a, err) != 0)
+        return NULL;
+    autoclose int filter = a.filter;
+    const int keep[] = {filter, -1};
+    apptainer_words(&a, &argv);
+    add_python(in, &argv);
+    return inside_start(
+        in, (struct child_options){.argv = argv.v, .keep = keep, .setup = apptainer_set_limits, .ctx = &a},
+        err);
+}
+
+static struct child *inside_start_bwrap(struct inside *in, struct error *err)
+{
+    struct argv argv autorelease(argv_release) = ARGV_INIT;
+    autoclose int filter = seccomp_ready(err);
     struct engine_plan plan = {.engine = &here,
                                .o = &in->o,
                                .program = in->program,
@@ -274,35 +300,25 @@ static struct child *start_walls(struct inside *in, struct error *err)
                                .seccomp = filter,
                                .info = -1};
     struct bwrap_setup setup = {.o = &in->o,
-                                .uid = geteuid() == 0 && !in->apptainer ? bwrap_pick_uid() : 0,
-                                .limit_memory = !in->group.memory && !in->apptainer,
+                                .uid = geteuid() == 0 ? bwrap_pick_uid() : 0,
+                                .limit_memory = !in->group.memory,
                                 .group = in->group.n ? &in->group : NULL};
     const int keep[] = {filter, -1};
 
-    if (!in->apptainer && filter < 0)
+    if (filter < 0)
         return NULL;
-    if (!in->apptainer)
-        bwrap_walls(&plan, &argv);
-    else if (inside_apptainer(&in->profile, in->program, in->image, &argv, err) != 0)
-        return NULL;
-    argv_push(&argv, in->apptainer ? "python3" : "/usr/bin/python3");
+    bwrap_walls(&plan, &argv);
+    argv_push(&argv, "/usr/bin/python3");
     add_python(in, &argv);
-    send_greeting(in);
-    return child_start(&(struct child_options){.argv = argv.v,
-                                               .in = STDIN_FILENO,
-                                               .out = STDOUT_FILENO,
-                                               .err = STDERR_FILENO,
-                                               .cwd = "/",
-                                               .keep = filter >= 0 ? keep : NULL,
-                                               .setup = bwrap_set_limits,
-                                               .ctx = &setup},
-                       err);
+    return inside_start(
+        in, (struct child_options){.argv = argv.v, .keep = keep, .setup = bwrap_set_limits, .ctx = &setup},
+        err);
 }
 
 static int run_walls(struct inside *in)
 {
     struct error err = {0};
-    struct child *walls = start_walls(in, &err);
+    struct child *walls = in->apptainer ? inside_start_apptainer(in, &err) : inside_start_bwrap(in, &err);
 
     if (!walls)
         return inside_fail(3, err.text, err.remedy);
@@ -326,7 +342,6 @@ int inside_run(char *const *words, const char *version)
     if (code == 0 && (code = find_walls(&in)) == 0 && (code = make_limits(&in)) == 0)
         code = run_walls(&in);
     cgroup_remove(&in.group);
-    inside_apptainer_done(&in.profile);
     free(in.program);
     return code;
 }

@@ -1,17 +1,27 @@
-/* inside_apptainer.h - the words that build walls with Apptainer, on a machine that has no bwrap. */
+/* inside_apptainer.h - Apptainer as walls, on a machine that has no bwrap. What its options do not give is
+ * added: from root the code gets a uid that nobody has, and its folders have the sizes asked for, where we
+ * may mount. Nothing is written to the disk. */
 #ifndef ENGINE_INSIDE_APPTAINER_H
 #define ENGINE_INSIDE_APPTAINER_H
 
+#include <stdbool.h>
+
 struct argv;
+struct bwrap_setup;
 struct error;
 
-struct inside_profile {
-    char *dir, *file; /* of the filter of system calls, as Apptainer reads it; NULL: not made */
+struct apptainer {
+    const char *program, *image;
+    struct bwrap_setup *limits; /* their uid is 0: Apptainer sets it */
+    unsigned uid;               /* of the code, where we are root; else 0 */
+    int filter;                 /* the filter of system calls, as Apptainer reads it; -1: not made */
+    bool folders;               /* we may mount its folders */
 };
 
-/* Adds Apptainer's words up to the program. What is written for it stays until inside_apptainer_done(). */
-int inside_apptainer(struct inside_profile *p, const char *program, const char *image, struct argv *out,
-                     struct error *err);
-void inside_apptainer_done(struct inside_profile *p);
+/* Fills in the rest, program, image and limits being set. The caller closes the filter. */
+int apptainer_prepare(struct apptainer *a, struct error *err);
+/* Adds Apptainer's words up to the program. */
+void apptainer_words(const struct apptainer *a, struct argv *out);
+int apptainer_set_limits(void *apptainer); /* a child_options.setup */
 
 #endif

@@ -98,14 +98,33 @@ static const char *architecture(void)
     }
 }
 
-struct json *seccomp_profile(void)
+static struct json *profile_of_rules(seccomp_fn *rule, const char *otherwise, struct json *err)
 {
     struct json *calls = json_array();
     const char *arch = architecture();
 
-    seccomp_walk(profile_rule, calls);
+    seccomp_walk(rule, calls);
     /* Only this architecture: the 32-bit calls are not in the list, and kill the process. */
-    return json_object_of(
-        {"defaultAction", json_string("SCMP_ACT_ERRNO")}, {"defaultErrnoRet", json_integer(ENOSYS)},
-        {"architectures", arch ? json_array_of(json_string(arch)) : NULL}, {"syscalls", calls});
+    return json_object_of({"defaultAction", json_string(otherwise)}, {"defaultErrnoRet", err},
+                          {"architectures", arch ? json_array_of(json_string(arch)) : NULL},
+                          {"syscalls", calls});
+}
+
+struct json *seccomp_profile(void)
+{
+    return profile_of_rules(profile_rule, "SCMP_ACT_ERRNO", json_integer(ENOSYS));
+}
+
+static void without_enosys(void *ctx, const struct seccomp_rule *r)
+{
+    if (r->err != ENOSYS)
+        profile_rule(ctx, r);
+}
+
+/* Apptainer has EPERM for every refusal, and with that for clone3 glibc starts no thread. So the default is
+ * that a tracer decides: the kernel answers ENOSYS where there is none, and nobody inside can be one, since
+ * ptrace is refused. */
+struct json *seccomp_profile_apptainer(void)
+{
+    return profile_of_rules(without_enosys, "SCMP_ACT_TRACE", NULL);
 }

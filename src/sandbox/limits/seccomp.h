@@ -37,5 +37,7 @@ int seccomp_program(struct error *err);
 int seccomp_ready(struct error *err);
 /* The profile for --security-opt seccomp=FILE. The caller frees. */
 struct json *seccomp_profile(void);
+/* The profile for Apptainer's --security seccomp:FILE. The caller frees. */
+struct json *seccomp_profile_apptainer(void);
 
 #endif

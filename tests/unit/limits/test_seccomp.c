@@ -403,10 +403,11 @@ static void test_foreign_calls_kill(void **state)
 #endif
 }
 
-/* What runc and crun make of the profile. */
+/* What runc and crun make of the profile. The kernel says ENOSYS where a tracer is to decide and there is
+ * none. */
 static int profile_decides(const struct json *profile, const char *name, const uint64_t args[6])
 {
-    int answer = (int)json_int(json_get(profile, "defaultErrnoRet"), -1);
+    int answer = (int)json_int(json_get(profile, "defaultErrnoRet"), ENOSYS);
 
     for (const struct json *e = json_first(json_get(profile, "syscalls")); e; e = json_next(e)) {
         bool named = false, holds = true;
@@ -441,6 +442,20 @@ static void test_profile(void **state)
         assert_int_equal(profile_decides(profile, calls[i].name, calls[i].args), calls[i].answer);
 }
 
+/* Apptainer refuses a rule that says what the default says. */
+static void test_profile_apptainer(void **state)
+{
+    (void)state;
+    autojson struct json *profile = seccomp_profile_apptainer();
+
+    assert_string_equal(json_str(json_get(profile, "defaultAction")), "SCMP_ACT_TRACE");
+    assert_null(json_get(profile, "defaultErrnoRet"));
+    for (const struct json *e = json_first(json_get(profile, "syscalls")); e; e = json_next(e))
+        assert_int_not_equal(json_int(json_get(e, "errnoRet"), 0), ENOSYS);
+    for (size_t i = 0; i < countof(calls); i++)
+        assert_int_equal(profile_decides(profile, calls[i].name, calls[i].args), calls[i].answer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -451,6 +466,7 @@ int main(void)
         cmocka_unit_test(test_kernel_arguments),
         cmocka_unit_test(test_foreign_calls_kill),
         cmocka_unit_test(test_profile),
+        cmocka_unit_test(test_profile_apptainer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

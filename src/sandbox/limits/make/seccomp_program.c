@@ -26,7 +26,7 @@ static int copy_program(const char *path, struct error *err)
 
 static int print_profile(const char *path)
 {
-    struct json *profile = seccomp_profile();
+    struct json *profile = seccomp_profile_apptainer();
     char *text = json_print(profile);
     FILE *out = fopen(path, "we");
     bool good = out && fputs(text, out) >= 0;
