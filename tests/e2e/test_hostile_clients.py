@@ -109,19 +109,36 @@ def close(made):
         c.close()
 
 
-def test_all_connections_closed_at_once(server):
-    """The library stops listening at its limit; it must listen again after the one run in which it closes them all. Requests that have shown a token
-    and never give their body keep their connections, however slow the server is."""
-    head = "POST /list_sandboxes HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n"
-    before = len(descriptors(server))
+HEAD = "POST /%s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+
+
+def test_all_connections_closed_at_once(sandpiper):
+    """The library stops listening at its limit; it must listen again after the one run in which it closes them all. Requests that wait for a sandbox
+    keep their connections, however slow the server is."""
+    server = two_tokens(sandpiper, "--max-sandboxes", "1", "--queue", "5m")
+    assert server.good("/create_sandbox")["sandbox_id"]
+    before = len(descriptors(server)) - 1
+    server.client.close()                   # without a request it would give way
+    server.client = None
+    wait_for(lambda: len(descriptors(server)) == before)
     held = []
-    for _ in range(CONNECTIONS_EVER):       # each sends at once: one that is silent while there are many gives way
-        held += connections(server, 1, (head % (server.port, server.token)).encode())
+    for i in range(CONNECTIONS_EVER):       # each sends at once: one that is silent while there are many gives way
+        held += connections(server, 1, (HEAD % ("create_sandbox", server.port, server.tokens[i % 2], 2) + "{}").encode())
     wait_for(lambda: len(descriptors(server)) >= before + CONNECTIONS_EVER)
     server.process.send_signal(signal.SIGSTOP)
     close(held)
     server.process.send_signal(signal.SIGCONT)
     assert server.another().ask("GET", "/", token=None).status == 200
+    assert server.close() == 0
+
+
+def two_tokens(sandpiper, *args):
+    sandpiper.write("tokens", "a" * 32 + "\n" + "b" * 32)
+    os.chmod(sandpiper.path("work/tokens"), 0o600)
+    server = Server(sandpiper, "--token-file", sandpiper.path("work/tokens"), *args)
+    server.tokens = "a" * 32, "b" * 32
+    server.token = server.tokens[0]
+    return server
 
 
 def test_refusals_do_not_use_up_the_descriptors(sandpiper):
@@ -175,18 +192,37 @@ def descriptors(s):
 def test_connections_of_one_address(server, sent):
     """Of those that send no whole request one address does not get the last quarter; the oldest goes first, and another address gets it."""
     sent = (sent % server.port if "%d" in sent else sent).encode()
-    held, more, begin = connections(server, 600, sent), [], time.monotonic()
-    while not select.select(held[:1], [], [], 0.3)[0] and time.monotonic() - begin < 8:
-        more += connections(server, 1, sent)
-    assert time.monotonic() - begin < 8, "it was closed because it was late"
-    assert b" 408 " in held[0].recv(4096)
-    assert len(select.select(held[1:] + more, [], [], 0.3)[0]) <= len(more)
+    held = connections(server, 600, sent)
+    more = give_way(server, held, sent)
     with socket.create_connection(("127.0.0.1", server.port), source_address=("127.0.0.2", 0)) as other:
         other.sendall(sent)
         time.sleep(0.3)
         assert select.select([other], [], [], 0)[0] == []
     assert server.good("/list_sandboxes")["sandboxes"] == []
     close(held + more)
+
+
+def give_way(server, held, sent):
+    """More of them until the oldest gives way, and no other does before it. Returns these."""
+    more, begin = [], time.monotonic()
+    while not select.select(held[:1], [], [], 0.3)[0] and time.monotonic() - begin < 8:
+        more += connections(server, 1, sent)
+    assert time.monotonic() - begin < 8, "it was closed because it was late"
+    assert b" 408 " in held[0].recv(4096)
+    assert len(select.select(held[1:] + more, [], [], 0.3)[0]) <= len(more)
+    return more
+
+
+def test_connections_of_one_token(sandpiper):
+    """The same for a token whose requests never give their bodies; those of another token stay."""
+    server = two_tokens(sandpiper)
+    mine, others = ((HEAD % ("list_sandboxes", server.port, t, 9)).encode() for t in server.tokens)
+    first, held = connections(server, 4, others), connections(server, 600, mine)
+    more = give_way(server, held, mine)
+    assert select.select(first, [], [], 0)[0] == []
+    assert server.good("/list_sandboxes")["sandboxes"] == []
+    close(first + held + more)
+    assert server.close() == 0
 
 
 def test_hundreds_that_connect_before_they_send(server):
@@ -200,8 +236,10 @@ def test_hundreds_that_connect_before_they_send(server):
     close(held + more)
 
 
-def test_answers_that_nobody_takes(server):
-    """Who does not read an answer for which no token is needed does not get the last quarter of the connections either."""
+@pytest.mark.parametrize("token", [False, True], ids=["", "token"])
+def test_answers_that_nobody_takes(server, token):
+    """Who does not read an answer does not get the last quarter of the connections either."""
+    shown = b"Authorization: Bearer %s\r\n" % server.token.encode() if token else b""
     address = "127.%d.%d.%d" % tuple(random.choices(range(1, 255), k=3))    # a new one: the kernel remembers how much others took, and buffers it
 
     def one_more(path):
@@ -211,7 +249,7 @@ def test_answers_that_nobody_takes(server):
         s.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)    # or all of the answer fits into the server's buffer
         s.bind((address, 0))
         s.connect(("127.0.0.1", server.port))
-        s.sendall(b"GET %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % (path, server.port))
+        s.sendall(b"GET %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n%s\r\n" % (path, server.port, shown))
         return s
     before = len(descriptors(server))
     held = [one_more(b"/openapi.json") for _ in range(600)]

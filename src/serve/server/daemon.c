@@ -152,6 +152,7 @@ static void on_connection(void *cls, struct MHD_Connection *mc, void **context,
         info = s->mhd->get_connection_info(mc, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
         note_address(c, info ? info->client_addr : NULL);
         c->since = clock_ms();
+        c->token = -1;
         c->self = c;
         if (c->next)
             c->next->at = &c->next;
@@ -197,7 +198,7 @@ static void *on_uri(void *cls, const char *uri, struct MHD_Connection *mc)
     q->c->q = q;
     q->c->idle = false;
     q->c->began = true;
-    if (q->c->known)
+    if (q->c->token >= 0)
         q->c->since = clock_ms();
     loop_timer(s->o.loop, clock_ms() + LOOK_MS, look_for_end, &q->c->self);
     q->token = -1;
@@ -299,8 +300,7 @@ static void on_completed(void *cls, struct MHD_Connection *mc, void **con_cls,
     q->c->made_for = q->client;
     q->c->q = NULL;
     q->c->idle = true;
-    q->c->known |= q->token >= 0;
-    if (q->c->known)
+    if (q->c->token >= 0)
         q->c->since = clock_ms();
     if (why == MHD_REQUEST_TERMINATED_COMPLETED_OK) {
         q->c->began = false;
@@ -390,6 +390,8 @@ static enum MHD_Result send_answer(struct http_request *q)
     enum MHD_Result rc = q->s->mhd->queue_response(q->c->mhd, (unsigned)q->status, q->response);
 
     loop_timer_stop(q->s->o.loop, q->c);
+    if (q->c->token >= 0)
+        q->c->since = clock_ms();
     q->s->counts.answers[q->status / 100 % STATUS_CLASSES]++;
     q->s->mhd->destroy_response(q->response);
     q->response = NULL;
@@ -413,7 +415,13 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc, const ch
         set_deadline(q->c, BODY_MS);
         loop_unwatch(q->s->o.loop, q->c->fd);
         /* A refusal now ends the connection; where no body follows it can wait for the next call. */
-        if (!admit_headers(q, &(struct request_line){method, url, version}) && !q->c->close)
+        bool good = admit_headers(q, &(struct request_line){method, url, version});
+        if (q->token >= 0) {
+            q->c->token = q->token;
+            q->c->since = clock_ms();
+            give_way(q->s, q->c);
+        }
+        if (!good && !q->c->close)
             return MHD_YES;
     } else if (*size > 0) {
         if (!body_take(q, data, *size))

@@ -91,8 +91,8 @@ struct connection {
     bool idle;     /* it is between two requests */
     bool began;    /* the first line of a request was read, which is not answered yet */
     bool close;    /* a request was refused before all of it was read, so the rest is read before closing */
-    bool known;    /* a request with a good token came on it */
-    int64_t since; /* clock_ms(): when it was opened; of a known one, when its last request began or ended */
+    int token;     /* the index of the good one that it has shown last, or -1 */
+    int64_t since; /* clock_ms(): when it was opened; of one with a token, when its client's turn began */
     bool leaves;   /* it was closed for another one, which the library does not know yet */
     unsigned char address[16]; /* of the client, IPv4 as ::ffff:a.b.c.d; all zero on a unix socket */
     uint64_t came, went;       /* bytes received and sent when the last request had been answered */
@@ -177,7 +177,8 @@ void mcp_routes(struct server *s);     /* mcp_route.c: POST /mcp */
  * (ROUTE_HIDDEN). The caller frees it. */
 struct json *describe_routes(const struct server *s, const char *base, bool all);
 
-/* In room.c. Closes connections that send nothing, where there are too many with the newcomer. */
+/* In room.c. Closes connections that send nothing, where there are too many with this one, which is new or has
+ * shown a token. */
 void give_way(struct server *s, const struct connection *newcomer);
 void note_address(struct connection *c, const struct sockaddr *a);
 void look_at_made(const struct connection *c); /* call this when it ends */

@@ -10,16 +10,20 @@
 #include "process/loop.h"
 #include "server/private.h"
 
-static bool same_address(const struct connection *a, const struct connection *b)
+/* Of one token, in the middle of a request; or of one address, without a token. */
+static bool alike(const struct connection *a, const struct connection *b)
 {
-    return !memcmp(a->address, b->address, sizeof a->address);
+    return a->token == b->token
+           && (a->token >= 0 ? a->q != NULL : !memcmp(a->address, b->address, sizeof a->address));
 }
 
-/* One without a token does not count as a request: all of those are answered at once, so what takes its time
- * is the client, that does not send the body or does not read the answer. */
+/* A request counts from the end of its body to its answer: before and after, what takes its time is the
+ * client. One without a token never counts, for all of those are answered at once. */
 static bool has_no_request(const struct connection *c)
 {
-    return !c->leaves && !(c->q && c->q->checked && c->q->client);
+    const struct http_request *q = c->q;
+
+    return !c->leaves && !(q && q->client && q->dispatched && (q->streams || !q->answered));
 }
 
 /* Has it sent bytes that we have not read yet? Then we are slow, not the client. */
@@ -40,22 +44,22 @@ static bool may_go(const struct connection *c)
  * that are as old, a is the older one. */
 static bool goes_before(const struct connection *a, const struct connection *b)
 {
-    return a->known != b->known ? b->known : a->since <= b->since;
+    return (a->token < 0) != (b->token < 0) ? a->token < 0 : a->since <= b->since;
 }
 
-/* Closes one that may go: an unknown one of the address that like has or, if that is NULL, any; but none that
- * has shown a token while there are others, which are only too young. False: there is none. */
+/* Closes one that may go: one like this or, if that is NULL, any; but none that has shown a token while there
+ * are others, which are only too young. False: there is none. */
 static bool close_one(struct server *s, const struct connection *like)
 {
     struct connection *first = NULL;
-    bool unknown = like;
+    bool unknown = false;
 
     for (struct connection *c = s->connections; c; c = c->next) { /* the newest first */
-        unknown |= has_no_request(c) && !c->known;
-        if (may_go(c) && (!like || (!c->known && same_address(c, like))) && (!first || goes_before(c, first)))
+        unknown |= !like && has_no_request(c) && c->token < 0;
+        if (may_go(c) && (!like || alike(c, like)) && (!first || goes_before(c, first)))
             first = c;
     }
-    if (!first || (first->known && unknown))
+    if (!first || (first->token >= 0 && unknown))
         return false;
     first->leaves = true;
     if (!first->idle && !(first->q && first->q->answered))
@@ -92,16 +96,18 @@ static void make_room_soon(void *ctx)
     close_for_newcomer((struct server *)(void *)((char *)ctx - offsetof(struct server, n_connections)));
 }
 
-/* The last quarter of all connections is not for an address that has another quarter of them without a token.
- * Behind a proxy, or on this machine, all clients have one address: so those that have shown a token do not
- * count, and hundreds that connect before they send are left alone while there is room. */
+/* The last quarter of all connections is not for a token that has another quarter of them in requests whose
+ * body does not come or whose answer is not read, nor for an address that has one without a token. Behind a proxy, or on this machine, all clients have one
+ * address: so those that have shown a token do not count, and hundreds that connect before they send are left
+ * alone while there is room. */
 void give_way(struct server *s, const struct connection *newcomer)
 {
-    unsigned unknown = 0;
+    unsigned silent = 0;
 
-    for (const struct connection *c = s->connections; c; c = c->next)
-        unknown += may_go(c) && !c->known && same_address(c, newcomer);
-    if (unknown >= CONNECTIONS_MAX / 4 && staying(s) > CONNECTIONS_MAX / 4 * 3)
+    if (staying(s) > CONNECTIONS_MAX / 4 * 3)
+        for (const struct connection *c = s->connections; c; c = c->next)
+            silent += alike(c, newcomer) && may_go(c);
+    if (silent >= CONNECTIONS_MAX / 4)
         close_one(s, newcomer);
     if (s->n_connections > CONNECTIONS_MAX)
         close_for_newcomer(s);
