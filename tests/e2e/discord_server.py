@@ -286,11 +286,14 @@ class DiscordServer:
                 if not s.valid or not s.intents & (DIRECT_MESSAGES if c["type"] == DM else GUILD_MESSAGES):
                     continue
                 out = dict(m)
-                about = c["type"] == DM or m["author"]["id"] == BOT or any(u["id"] == BOT for u in m["mentions"])
                 if c["type"] != DM:
                     out.update(guild_id=c["guild"], member={"roles": [], "joined_at": "2026-01-01T00:00:00+00:00", "deaf": False, "mute": False, "flags": 0})
-                if not about and not s.intents & MESSAGE_CONTENT:
-                    out.update(content="", embeds=[], attachments=[], components=[])
+                if out.get("referenced_message"):
+                    out["referenced_message"] = dict(out["referenced_message"])
+                for one in (out, out.get("referenced_message")):
+                    about = not one or c["type"] == DM or one["author"]["id"] == BOT or any(u["id"] == BOT for u in one["mentions"])
+                    if not about and not s.intents & MESSAGE_CONTENT:
+                        one.update(content="", embeds=[], attachments=[], components=[])
                 self.dispatch(s, "MESSAGE_CREATE", out)
 
     def dispatch(self, s, type, data):

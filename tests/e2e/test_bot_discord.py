@@ -263,6 +263,23 @@ def test_replies_where_there_are_no_threads(bot, discord, sandpiper, serve):
     assert texts(discord.answers(discord.say("100", "something else"))) == ["New."]
 
 
+def test_a_reply_to_somebody_else(bot, discord, sandpiper, serve):
+    """The model is told of what, with its files, as far as Discord shows it."""
+    model = serve(sandpiper, [run("open('a.csv').read()"), say("Two."), say("Which?"), say("Three.")])
+    bot()
+    theirs = discord.say("100", "look at <@501>", user="500", files=[("a.csv", b"1,2")], bot=True)    # by another bot, so it is not answered itself
+    assert texts(discord.answers(discord.say("100", "count", user="501", reply_to=theirs))) == ["Two."]
+    asked, told = (model.requests[i].messages[-1]["content"] for i in (0, 1))
+    assert asked.endswith("This replies to a message of user500, whose files come with it:\nlook at <@501>\n\ncount") and "1,2" in str(told), (asked, told)
+    unseen = discord.say("100", "1 2 3", user="500", mention=False)
+    assert texts(discord.answers(discord.say("100", "count", user="501", reply_to=unseen))) == ["Which?"]
+    assert "does not show to bots" in model.requests[2].messages[-1]["content"] and "1 2 3" not in json.dumps(model.requests[2].body)
+    direct = discord.direct("501")
+    theirs = discord.say(direct, "1 2 3", user="501", bot=True)
+    assert texts(discord.answers(discord.say(direct, "", user="501", reply_to=theirs))) == ["Three."]
+    assert "This replies to a message of user501:\n1 2 3" in model.requests[3].messages[-1]["content"]
+
+
 def test_who_is_not_answered(bot, discord, sandpiper, serve):
     serve(sandpiper, [say("Yes.")])
     bot()

@@ -32,7 +32,10 @@
 #define HAS_THREAD      160004 /* Discord's code: this message has a thread already */
 
 static const char no_text[] = "Write your question behind the mention, or attach a file to it.\n"
-                              "(Of a reply that does not mention me, Discord does not show me the text.)";
+                              "(Of messages that do not mention me, Discord does not show me the text.)";
+static const char not_shown[] =
+    "(This replies to a message that Discord does not show to bots, as it does not "
+    "mention this one. If the question needs it, ask for its text or file.)";
 
 struct discord_timer {
     struct discord *d;
@@ -105,7 +108,10 @@ static void on_discord_message(struct discord *d, const struct json *data)
     size_t title = pieces_fit(m.text, TITLE_MAX);
     title = strcspn(m.text, "\r\n") < title ? strcspn(m.text, "\r\n") : title;
     bool files = json_size(m.files) > 0;
-    const char *text = *m.text ? m.text : files ? "What is in this?" : "";
+    const char *own = *m.text ? m.text : files ? "What is in this?" : "", *quoted = m.quoted;
+    if (m.hidden && *own)
+        quoted = not_shown;
+    autofree char *text = xasprintf("%s%s%s", quoted ? quoted : "", quoted && *own ? "\n\n" : "", own);
     struct json *where = json_object_of(
         {"channel", json_string(m.channel)}, {"server", json_string(m.server)},
         {"replied", json_string(m.replied)}, {"title", json_string_n(m.text, title)});

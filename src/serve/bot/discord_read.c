@@ -100,10 +100,9 @@ static char *readable(const struct json *data, const char *self)
     return xstrdup(text + strspn(text, " \t\r\n"));
 }
 
-static struct json *files_of(const struct json *data)
+static void add_attachments(struct json *out, const struct json *data)
 {
-    struct json *out = json_array();
-    size_t n = 0;
+    size_t n = json_size(out);
 
     for (const struct json *a = json_first(json_get(data, "attachments")); a && n < FILES_MAX;
          a = json_next(a), n++) {
@@ -113,7 +112,19 @@ static struct json *files_of(const struct json *data)
                                      {"url", json_string(json_text(json_get(a, "url")))},
                                      {"size", json_integer(json_int(json_get(a, "size"), -1))}));
     }
-    return out;
+}
+
+/* What is told of the message that was replied to. NULL: it has neither a text nor files. Without a
+ * privileged intent Discord shows those of direct messages and of messages that mention us, and no others. */
+static char *quote_replied(const struct json *replied, const char *self)
+{
+    const char *name = json_text(json_get(json_get(replied, "author"), "username"));
+    bool files = json_size(json_get(replied, "attachments")) > 0;
+    autofree char *text = readable(replied, self);
+
+    return *text || files ? xasprintf("This replies to a message of %.64s%s\n%s", name,
+                                      files ? ", whose files come with it:" : ":", text)
+                          : NULL;
 }
 
 bool discord_message_read(const struct json *data, const char *self, struct discord_message *m)
@@ -132,15 +143,22 @@ bool discord_message_read(const struct json *data, const char *self, struct disc
         || (m->server && !to_us && !mentions_us(data, self)))
         return false;
     m->text = readable(data, self);
-    m->files = files_of(data);
+    m->files = json_array();
+    add_attachments(m->files, data);
+    if (json_type(replied) != JSON_OBJECT || to_us)
+        return true;
+    m->quoted = quote_replied(replied, self);
+    m->hidden = !m->quoted;
+    add_attachments(m->files, replied);
     return true;
 }
 
 void discord_message_release(struct discord_message *m)
 {
     free(m->text);
+    free(m->quoted);
     json_free(m->files);
-    m->text = NULL;
+    m->text = m->quoted = NULL;
     m->files = NULL;
 }
 

@@ -38,7 +38,9 @@ struct discord_message {
     const char *id, *channel, *server, *user; /* server NULL: a direct message */
     const char *replied;                      /* our message to which this is the reply; or NULL */
     char *text;                               /* owned; without the mention of us */
-    struct json *files;                       /* owned; [{"name", "url", "size"}] */
+    char *quoted;       /* owned; of somebody's message to which this is the reply; or NULL */
+    bool hidden;        /* there is such a message, and Discord does not show it */
+    struct json *files; /* owned; [{"name", "url", "size"}]: its own, then those of what it replies to */
 };
 
 /* Is this MESSAGE_CREATE for us: a direct message, or one that mentions us (self) or replies to us, by a

@@ -177,8 +177,8 @@ void mcp_routes(struct server *s);     /* mcp_route.c: POST /mcp */
  * (ROUTE_HIDDEN). The caller frees it. */
 struct json *describe_routes(const struct server *s, const char *base, bool all);
 
-/* In room.c. Closes connections that send nothing, where there are too many with this one, which is new or has
- * shown a token. */
+/* In room.c. Closes connections that send nothing, where there are too many with this one, which is new or
+ * has shown a token. */
 void give_way(struct server *s, const struct connection *newcomer);
 void note_address(struct connection *c, const struct sockaddr *a);
 void look_at_made(const struct connection *c); /* call this when it ends */

@@ -97,9 +97,9 @@ static void make_room_soon(void *ctx)
 }
 
 /* The last quarter of all connections is not for a token that has another quarter of them in requests whose
- * body does not come or whose answer is not read, nor for an address that has one without a token. Behind a proxy, or on this machine, all clients have one
- * address: so those that have shown a token do not count, and hundreds that connect before they send are left
- * alone while there is room. */
+ * body does not come or whose answer is not read, nor for an address that has one without a token. Behind a
+ * proxy, or on this machine, all clients have one address: so those that have shown a token do not count, and
+ * hundreds that connect before they send are left alone while there is room. */
 void give_way(struct server *s, const struct connection *newcomer)
 {
     unsigned silent = 0;

@@ -113,6 +113,8 @@ static void messages(void **state)
             fail_msg("row %zu", i);
         if (rows[i].taken)
             assert_string_equal(m.text, rows[i].taken);
+        assert_null(m.quoted);
+        assert_false(m.hidden);
         discord_message_release(&m);
     }
 }
