@@ -5,8 +5,12 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/base64.h"
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "json/json.h"
+#include "server/routes.h"
 
 #define HEADERS_MAX 4096 /* bytes of the headers of one part */
 
@@ -109,4 +113,27 @@ int multipart_next(struct multipart *m, struct multipart_part *part, struct erro
     part->len = (size_t)(next - m->at);
     skip_bytes(m, part->len + strlen(end));
     return 1;
+}
+
+struct json *multipart_puts(const struct http_request *q, struct error *err)
+{
+    autojson struct json *puts = json_array();
+    struct multipart_part part;
+    struct multipart m;
+    size_t len;
+    const char *body = http_request_text(q, &len);
+    int rc = multipart_begin(&m, http_request_header(q, "Content-Type"), body, len, err) < 0 ? -1 : 1;
+
+    while (rc > 0 && (rc = multipart_next(&m, &part, err)) > 0) {
+        struct buf text autorelease(buf_release) = BUF_INIT(0);
+        autofree char *name = part.file_name;
+
+        base64_add(&text, (const unsigned char *)part.content, part.len);
+        if (name)
+            json_add(puts, json_object_of({"name", json_string(name)}, {"encoding", json_string("base64")},
+                                          {"content", json_string_n(buf_str(&text), text.len)}));
+    }
+    if (rc == 0 && json_size(puts) == 0)
+        rc = error_set(err, ERROR_USAGE, 0, "the form has no file");
+    return rc < 0 ? NULL : steal(&puts);
 }

@@ -8,6 +8,8 @@
 #include <stddef.h>
 
 struct error;
+struct http_request;
+struct json;
 
 struct multipart {
     const char *at; /* behind the last part */
@@ -26,5 +28,8 @@ struct multipart_part {
 int multipart_begin(struct multipart *m, const char *type, const char *body, size_t len, struct error *err);
 /* 1: a part; 0: there is none any more; -1 with err. */
 int multipart_next(struct multipart *m, struct multipart_part *part, struct error *err);
+/* The files of a request that is such a form, each as the arguments of put_file; at least one. The caller
+ * frees them. NULL with err. */
+struct json *multipart_puts(const struct http_request *q, struct error *err);
 
 #endif

@@ -364,6 +364,8 @@ static struct route rows[] = {
     {"GET", "/v1/containers/{id}/files/{name}/content", "get_container_file",
      "A file of a sandbox, as OpenAI's clients ask for it", .handle = on_file, .data = &file,
      .flags = ROUTE_HIDDEN, .type = "application/octet-stream", .failure = openai_failure},
+    {"GET", "/download/{id}/{name...}", "librechat_download", "A file of a sandbox, as LibreChat asks for it",
+     .handle = on_file, .data = &file, .flags = ROUTE_HIDDEN, .type = "application/octet-stream"},
 };
 
 static struct json *parsed_body(const char *text)
