@@ -1,4 +1,5 @@
 """test_add.py - what goes in: folders, files that a question names with @, and everything that is wrong with either."""
+import contextlib
 import glob
 import gzip
 import os
@@ -15,6 +16,7 @@ import pytest
 
 from chat_keys import ask, leave, said, start
 from conftest import make_at
+from program import children
 
 USER = 56000 + os.getpid() % 1000       # an ordinary one
 CSV = "day,amount\n2024-01-01,5\n2024-01-02,7\n"
@@ -439,16 +441,11 @@ def test_packed_data_is_described(sandpiper, serve):
 
 def end_sandbox(pid):
     """Kill everything below that process, as somebody would who cleans up."""
-    below, found = {pid}, []
-    for entry in sorted((int(e) for e in os.listdir("/proc") if e.isdigit())):
-        try:
-            with open("/proc/%d/stat" % entry) as f:
-                rest = f.read().rsplit(")", 1)[1]
-        except OSError:
-            continue
-        if int(rest.split()[1]) in below:
-            below.add(entry)
-            found.append(entry)
+    todo, found = [pid], []
+    while todo:
+        with contextlib.suppress(OSError):      # it has ended
+            below = children(todo.pop())
+            found, todo = found + below, todo + below
     assert found
     for entry in found:
         try:

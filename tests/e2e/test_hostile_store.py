@@ -2,6 +2,7 @@
 it names. It may have come with a backup, a synchronised folder, or from whoever could write there once. What is in it is data: it runs nothing, ends in
 time and at Ctrl-C, and opens no file but those of its sessions, and the user's own as they were when they were attached.
 """
+import base64
 import os
 import re
 import resource
@@ -161,6 +162,32 @@ def test_an_export_has_no_other_file(sandpiper, serve, kind):
     sql(sandpiper, "UPDATE file SET figure=%d, path='%s'" % (kind, canary(sandpiper, content="<p>%s</p>" % SECRET)))
     r = sandpiper.run("sessions", "export", "2", "--format", "ipynb")
     assert r.code == 0 and SECRET not in r.out and "PHA+" not in r.out, r
+
+
+SWAP = """
+import os
+if os.fork() == 0:
+    os.chdir('/mnt/host/out')
+    while not os.path.exists('figure-1.png'): pass
+    os.rename('figure-1.png', 'was')
+    os.symlink(%r, 'figure-1.png')
+    os._exit(0)
+for i in range(3): open('large%%d.txt' %% i, 'w').write('x' * 2000000)
+class Value:
+    def _repr_png_(self): return b'\\x89PNG\\r\\n\\x1a\\n' + b'x' * %d
+Value()"""
+
+
+def test_a_link_that_code_puts_in_place_of_its_file_is_not_followed(sandpiper, serve):
+    """It may write in the folder where its files are saved, and replaces one before the session notes how it is."""
+    content = b"\x89PNG\r\n\x1a\n" + SECRET.encode()
+    secret = canary(sandpiper, content=content)
+    serve(sandpiper, [code(SWAP % (secret, len(SECRET))), code("while not os.path.islink('/mnt/host/out/figure-1.png'): pass"), text("Shown.")])
+    os.mkdir(sandpiper.path("work/out"))
+    os.chmod(sandpiper.path("work/out"), 0o777)
+    assert sandpiper.run("--mount", "out:rw", "--out", "out", "show").code == 0
+    r = sandpiper.run("sessions", "export", "2", "--format", "ipynb")
+    assert r.code == 0 and base64.b64encode(content).decode() not in r.out, r
 
 
 def test_figures_in_a_folder_of_the_users_are_exported_as_they_were(sandpiper, serve):

@@ -61,7 +61,7 @@ int64_t noted_time_of(const char *path)
 {
     struct stat st;
 
-    return stat(path, &st) == 0 ? noted_time(&st) : 0;
+    return lstat(path, &st) == 0 && S_ISREG(st.st_mode) ? noted_time(&st) : 0;
 }
 
 int noted_open(const char *own, const struct noted_file *n, struct error *err)

@@ -30,7 +30,8 @@ struct noted_file {
 
 /* Microseconds since the epoch. */
 int64_t noted_time(const struct stat *st);
-int64_t noted_time_of(const char *path); /* of the file there; 0: it cannot be looked at */
+/* Of a file of ours there; 0: it cannot be looked at, or is a link by now, which code may have put there. */
+int64_t noted_time_of(const char *path);
 /* Open it for reading: a regular file, or a folder, whose size is not compared. own: the folder that the file
  * may belong to, beneath which no link is followed; NULL: none. Nothing is waited for. -1 with err
  * (ERROR_SYSTEM); its code is ESTALE where there is a file, but not as it was noted. */
