@@ -23,7 +23,7 @@
 #include "show/show.h"
 
 #define DRAW_MS        200
-#define STARTING_LEAST 4
+#define STARTING_LEAST 8 /* a start mostly waits: for the kernel, or for a scheduler */
 
 struct progress {
     bool terminal;

@@ -97,6 +97,7 @@ static int run_in_session(struct config *c, struct session *session, struct loop
     if (with_get(&with, &ask, &o, err) < 0)
         return -1;
     struct sandbox *s = sandbox_new(&o, loop);
+    sandbox_hold_start(s, front_asks_rows()); /* a batch says when */
     struct asker *asker = asker_new(c, session->id);
     struct adding adding = {&with, &ask};
     const struct runner_extra extra[] = {{"ask", asker_run, asker},

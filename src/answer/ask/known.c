@@ -12,6 +12,7 @@
 
 #include "ask/service.h"
 #include "config/config.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "base/size.h"
@@ -19,9 +20,10 @@
 #include "llm/llm.h"
 #include "llm/models.h"
 
-#define LOCAL_MS 150  /* ms; short, since nobody asked for it */
-#define GONE_MS  5000 /* ms; for the list when a model is gone */
-#define NAMES_MS 2000 /* ms; the user has pressed Tab and is waiting */
+#define LOCAL_MS 150   /* ms; short, since nobody asked for it */
+#define HEARD_MS 20000 /* for which its answer is good; a model may be loaded anew at any time */
+#define GONE_MS  5000  /* ms; for the list when a model is gone */
+#define NAMES_MS 2000  /* ms; the user has pressed Tab and is waiting */
 
 /* A TLS request is never cheap, and nobody runs a model behind TLS on their own machine. */
 static bool has_cheap_list(const struct endpoint *e)
@@ -43,23 +45,51 @@ void models_query(const struct endpoint *e, int timeout_ms, int max_age_s, struc
     };
 }
 
-/* Ask a server on this machine, since its answer may change at any time; for the others look in the cached
- * list. */
+static void copy_model(const struct llm_model *m, struct llm_model *out)
+{
+    *out = *m;
+    out->id = xstrdup(m->id);
+    out->replaced_by = xstrdup(m->replaced_by);
+}
+
+/* A process that asks row after row of a batch asks for this once in a while, not before each of them. */
+static bool ask_local(const struct endpoint *e, const char *model, struct loop *loop, struct llm_model *out)
+{
+    static struct {
+        char *url, *model;
+        int64_t at;
+        bool found;
+        struct llm_model said;
+    } heard; /* the last answer */
+    struct llm_models_query q;
+
+    if (!heard.url || strcmp(heard.url, e->base_url) != 0 || strcmp(heard.model, model) != 0
+        || clock_ms() - heard.at >= HEARD_MS || heard.said.unloaded) {
+        if (heard.found)
+            llm_model_release(&heard.said);
+        models_query(e, LOCAL_MS, 0, &q);
+        heard.found = llm_models_ask_local(&q, model, loop, &heard.said) == 0;
+        heard.said.unloaded = heard.found && heard.said.unloaded;
+        heard.at = clock_ms();
+        xreplace(&heard.url, xstrdup(e->base_url));
+        xreplace(&heard.model, xstrdup(model));
+    }
+    if (heard.found)
+        copy_model(&heard.said, out);
+    return heard.found;
+}
+
+/* Ask a server on this machine, since its answer may change; for the others look in the cached list. */
 static bool look_up(const struct endpoint *e, const char *model, struct loop *loop, struct llm_model *out)
 {
-    struct llm_models_query q;
     struct llm_models kept;
     const struct llm_model *found = NULL;
 
-    models_query(e, LOCAL_MS, 0, &q);
-    if (has_cheap_list(e) && llm_models_ask_local(&q, model, loop, out) == 0)
+    if (has_cheap_list(e) && ask_local(e, model, loop, out))
         return true;
     if (llm_models_cached(e->base_url, MODELS_KEPT_S, &kept) == 0
-        && (found = llm_models_find(&kept, model)) != NULL) {
-        *out = *found;
-        out->id = xstrdup(found->id);
-        out->replaced_by = xstrdup(found->replaced_by);
-    }
+        && (found = llm_models_find(&kept, model)) != NULL)
+        copy_model(found, out);
     llm_models_release(&kept);
     return found != NULL;
 }

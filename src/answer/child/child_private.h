@@ -18,6 +18,7 @@ struct runner_child {
     bool next_cancelled; /* it was cancelled before it began */
     int put;             /* the descriptor that came with it, or with the one under way; -1: none */
     int64_t id;          /* the id of the request under way; 0: none */
+    int64_t start;       /* the sandboxes of the requests up to this one may start */
     bool events;         /* the front wants events of it */
     struct json *notices;
     struct json *weaker; /* limits that are weaker than usual, until the front knows; NULL: none */

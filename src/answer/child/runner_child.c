@@ -134,6 +134,13 @@ struct json *runner_child_notices(struct runner_child *c)
 
 /* ---- from the front ---- */
 
+/* A message to start may be older than the sandbox, or its request. */
+static void let_start(struct runner_child *c)
+{
+    if (c->sandbox && c->id && c->id <= c->start)
+        sandbox_hold_start(c->sandbox, false);
+}
+
 /* Takes m. */
 static void take_message(struct runner_child *c, struct json *m)
 {
@@ -150,6 +157,9 @@ static void take_message(struct runner_child *c, struct json *m)
     } else if (json_get(m, "end")) {
         c->closed = c->remove = true;
         loop_interrupt(c->loop);
+    } else if (json_get(m, "start")) {
+        c->start = json_int(json_get(m, "start"), 0);
+        let_start(c);
     } else if (json_get(m, "process")) {
         child_process(c, json_get(m, "process"));
     } else if (!c->next) { /* the front sends a request only when it has the answer to the last one */
@@ -296,6 +306,7 @@ static void serve_request(struct runner_child *c, const struct runner_extra *ext
     c->id = json_int(json_get(message, "id"), 0);
     c->events = json_bool(json_get(message, "events"), false);
     c->used = true;
+    let_start(c);
     int rc = perform(c, message, extra, &result, &err);
     autojson struct json *answer = json_object_of(
         {"id", json_integer(c->id)}, {rc == 0 ? "result" : "error", rc == 0 ? result : error_to_json(&err)});

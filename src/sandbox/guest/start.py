@@ -2,18 +2,22 @@
 # comes compiled.
 
 
-def prctl(option, value):
-    """prctl(2) without the cost of importing ctypes. False if it cannot be called."""
+def libc(name, *words):
+    """Calls a function of the C library without the cost of importing ctypes. False if it failed, or cannot
+    be called."""
     try:
         import _ctypes
-        return _ctypes.call_function(_ctypes.dlsym(_ctypes.dlopen(None, 2), 'prctl'),
-                                     (option, value, 0, 0, 0)) == 0
+        return _ctypes.call_function(_ctypes.dlsym(_ctypes.dlopen(None, 2), name), words) == 0
     except Exception:
         try:
             import ctypes
-            return ctypes.CDLL(None).prctl(option, value, 0, 0, 0) == 0
+            return getattr(ctypes.CDLL(None), name)(*words) == 0
         except Exception:
             return False
+
+
+def prctl(option, value):
+    return libc('prctl', option, value, 0, 0, 0)
 
 
 FONT_LIST = '/usr/share/sandpiper/matplotlib'   # made by docker/Dockerfile
@@ -37,9 +41,12 @@ def neighbours():
 
 def confine():
     """Limits for the code alone, which no engine has set."""
-    import resource
-    resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0))     # for the supervisor alone, see lock_code.py
-    for name, most in [(name, int(OPTIONS[word])) for name, word in LIMITS if int(OPTIONS[word])]:
+    asked = [(name, int(OPTIONS[word])) for name, word in LIMITS if int(OPTIONS[word])]
+    # RLIMIT_MEMLOCK is for the supervisor alone, see lock_code.py. It is 8 where Linux numbers as most do.
+    if asked or posix.uname().machine not in ('x86_64', 'aarch64') or not libc('setrlimit', 8, bytes(16)):
+        import resource
+        resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0))
+    for name, most in asked:
         if name == 'RLIMIT_NPROC' and not OPTIONS['alone']:
             most += neighbours()
         what = getattr(resource, name)

@@ -108,6 +108,7 @@ struct sandbox {
     size_t with_sent;             /* how many of them are in the present sandbox */
     bool with_busy, with_mounted; /* mounted: it has a folder at MOUNT_PACKAGES */
     bool told_named;              /* the user was told whether the sandbox is new */
+    bool start_held, start_due;   /* sandbox_hold_start(); due: and it was asked for meanwhile */
     bool swept;                   /* the sweep was begun */
     bool touched;                 /* a cell ran, so there is state to lose */
     bool has_files;               /* likewise, there may be files */

@@ -264,7 +264,8 @@ static bool start_network(struct sandbox *s)
 void sandbox_start(struct sandbox *s)
 {
     settle_broken(s);
-    if (s->stage != STAGE_NONE || !start_network(s))
+    s->start_due = s->start_held;
+    if (s->start_held || s->stage != STAGE_NONE || !start_network(s))
         return;
     if (s->o.run.name && !s->hold.name && sandbox_claim(s, &s->error) < 0) {
         s->stage = STAGE_FAILED;
@@ -279,6 +280,18 @@ void sandbox_start(struct sandbox *s)
     if (!s->swept) /* after the engine's timer, so that it has been started by then */
         loop_timer(s->loop, clock_ms(), sweep, s->loop);
     s->swept = true;
+}
+
+void sandbox_hold_start(struct sandbox *s, bool hold)
+{
+    s->start_held = hold;
+    if (!hold && s->start_due)
+        sandbox_start(s);
+}
+
+static bool waits_for_start(const struct sandbox *s)
+{
+    return s->start_held || s->stage == STAGE_STARTING || s->stage == STAGE_HELLO;
 }
 
 void sandbox_tell_phase(const struct sandbox *s, enum phase phase)
@@ -305,15 +318,15 @@ int sandbox_wait(struct sandbox *s, struct error *err)
     if (s->stage == STAGE_READY)
         loop_wait(s->loop, 0); /* notice a hang-up now, before code is sent to nobody */
     sandbox_start(s);
-    bool starts = s->stage == STAGE_STARTING || s->stage == STAGE_HELLO;
-    if (starts)
+    bool told = waits_for_start(s);
+    if (told)
         sandbox_tell_phase(s, PHASE_STARTING);
-    while (s->stage == STAGE_STARTING || s->stage == STAGE_HELLO) {
+    while (waits_for_start(s)) {
         if (loop_cancelled(s->loop))
             return error_set(err, ERROR_CANCELLED, 0, "interrupted while the sandbox started");
         loop_wait(s->loop, -1);
     }
-    if (starts)
+    if (told)
         sandbox_tell_phase(s, PHASE_NONE);
     if (s->stage == STAGE_READY && with_send(s, err) < 0)
         return -1;

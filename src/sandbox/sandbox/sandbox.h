@@ -50,6 +50,9 @@ void sandbox_set_cell_time(struct sandbox *s, int ms); /* of the cells that foll
 void sandbox_set_idle(struct sandbox *s, int64_t ms);
 
 void sandbox_start(struct sandbox *s); /* in the background; calling again does nothing */
+/* While it is held, nothing starts it; who waits for it waits for this too. Let go of, it starts at once if
+ * anybody has asked for that. */
+void sandbox_hold_start(struct sandbox *s, bool hold);
 /* Wait until it is ready. ERROR_SANDBOX: cause and remedy, two lines. ERROR_USAGE: what was named cannot be
  * (an image for bwrap). */
 int sandbox_wait(struct sandbox *s, struct error *err);

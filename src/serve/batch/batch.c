@@ -42,8 +42,9 @@ struct place { /* in which a row is asked */
     struct batch *b;
     struct due due;
     struct runner *runner; /* of a place that is free, it waits for another row; or NULL */
-    bool taken, up, ended; /* up: its sandbox has started */
-    bool whole;            /* nothing went wrong, so that the runner may take another row */
+    bool taken, ended;
+    bool started, up; /* its sandbox may start; has done so */
+    bool whole;       /* nothing went wrong, so that the runner may take another row */
     int64_t began;
     struct json *code;
     uint64_t question;   /* the number of its request */
@@ -377,7 +378,7 @@ static void on_row_done(void *ctx, const struct json *result, const struct error
     } else if (result) {
         speed_up(b);
         end_with_result(p, &r, result);
-        p->whole = p->up;
+        p->whole = p->up || !p->started;
     }
     show_counts(b);
 }
@@ -469,15 +470,39 @@ static unsigned places_starting(const struct batch *b)
     unsigned n = 0;
 
     for (unsigned i = 0; i < b->n_places; i++)
-        n += b->places[i].taken && !b->places[i].up && !b->places[i].ended;
+        n += b->places[i].started && !b->places[i].up && !b->places[i].ended;
     return n;
+}
+
+/* Who has waited longest for a sandbox; NULL: nobody waits. */
+static struct place *next_to_start(struct batch *b)
+{
+    struct place *next = NULL;
+
+    for (unsigned i = 0; i < b->n_places; i++) {
+        struct place *p = &b->places[i];
+
+        if (p->taken && !p->started && !p->ended && (!next || p->began < next->began))
+            next = p;
+    }
+    return next;
+}
+
+/* The model is asked at once, and answers while its row waits for this. */
+static void start_sandboxes(struct batch *b)
+{
+    struct place *next;
+
+    for (unsigned n = places_starting(b); n < b->o->starting && (next = next_to_start(b)); n++) {
+        next->started = true;
+        runner_let_start(next->runner);
+    }
 }
 
 static void fill_places(struct batch *b)
 {
     for (unsigned i = 0; i < b->n_places && b->first < b->last && !b->n->stopping; i++) {
-        if (b->n->running >= (b->lost ? 1 : (unsigned)b->window) || places_starting(b) >= b->o->starting
-            || clock_ms() < b->not_before)
+        if (b->n->running >= (b->lost ? 1 : (unsigned)b->window) || clock_ms() < b->not_before)
             break;
         if (b->places[i].taken)
             continue;
@@ -520,6 +545,7 @@ static void run_rows(struct batch *b)
             if (b->places[i].ended)
                 clear_place(&b->places[i]);
         fill_places(b);
+        start_sandboxes(b);
         struct error err = {0};
         if (results_sync(b->o->results, &err) < 0)
             fail_batch(b, &err);

@@ -103,6 +103,7 @@ static int run_script(struct prepared *p, struct error *err)
     if (!p->runner)
         return -1;
     runner_ask(p->runner, "prepare", p->script, -1, &l);
+    runner_let_start(p->runner);
     while (!p->done && !loop_fatal(loop) && loop_interrupts(loop) == 0)
         loop_wait(loop, 1000);
     if (!p->done)

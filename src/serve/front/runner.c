@@ -46,6 +46,7 @@ struct runner {
     bool running;         /* the first of them was sent */
     bool cancelling;      /* and then cancelled */
     uint64_t number;      /* of the last request */
+    uint64_t start;       /* the last one whose sandbox may start; 0: nothing was said of that */
     struct json *facts;
     bool freed;     /* its owner has freed it; it exists until its connection is closed */
     unsigned depth; /* how many calls of the owner's functions are under way; nothing is freed during one */
@@ -242,6 +243,22 @@ static void pump(struct runner *r)
     flush(r);
 }
 
+static void send_start(struct runner *r)
+{
+    autojson struct json *message = json_object_of({"start", json_integer((int64_t)r->start)});
+
+    if (r->sock < 0)
+        return;
+    writer_add(&r->out, message);
+    flush(r);
+}
+
+void runner_let_start(struct runner *r)
+{
+    r->start = r->number;
+    send_start(r);
+}
+
 /* Starts a process for r, which has none. -1 with err. */
 static int start_process(struct runner *r, bool again, struct error *err)
 {
@@ -255,6 +272,8 @@ static int start_process(struct runner *r, bool again, struct error *err)
     messages_init(&r->in);
     writer_init(&r->out);
     loop_watch(r->loop, r->sock, POLLIN, on_socket, r);
+    if (r->start)
+        send_start(r);
     if (again) {
         struct pending *a = request_new(++r->number, "again", NULL, false);
 

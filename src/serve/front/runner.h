@@ -25,8 +25,8 @@ struct runner_options { /* borrowed for the time of the call */
     bool again;       /* it replaces a runner that has ended: it is to say so if that one's sandbox is gone */
     /* How long a named sandbox lives while no runner is attached; 0: as the options say. */
     int64_t idle_ms;
-    /* Called when the start of the sandbox, which begins at once, is over. err is NULL, or says why it
-     * failed; a later request tries again. May be NULL. */
+    /* Called when the start of the sandbox, which begins at once (but see runner_let_start), is over. err is
+     * NULL, or says why it failed; a later request tries again. May be NULL. */
     void (*ready)(void *ctx, struct runner *r, const struct error *err);
     /* Called when the process has ended by itself or was killed. replaced: another one goes on with the
      * requests that wait, under the same pointer. If not, all requests have been answered with an error by
@@ -75,6 +75,9 @@ uint64_t runner_ask(struct runner *r, const char *operation, const struct json *
 #define RUNNER_CANCEL_MS 15000
 void runner_cancel(struct runner *r, uint64_t request);
 void runner_forget(struct runner *r, uint64_t request); /* cancels it, and never calls its listener again */
+
+/* For a runner that asks a batch's rows: the sandbox of the requests so far may start. */
+void runner_let_start(struct runner *r);
 
 /* Sends what is asked of a process beside the interpreter, at once, whatever runs. m is borrowed. */
 void runner_process(struct runner *r, const struct json *m);
