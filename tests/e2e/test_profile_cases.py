@@ -4,6 +4,7 @@ in files/."""
 import json
 import os
 import pathlib
+import re
 import shutil
 
 import pytest
@@ -83,6 +84,9 @@ OWN = [
     ('escaped.csv', 'id,title,n\n' + rows('%(i)d,Run\\, %(i)d,2\n'), "df['title'][3] == 'Run, 3' and df['n'].sum() == 40"),
     ('short.csv', 'day;a;b\n' + '2024-01-01;1;\n' * 20 + '2024-02-01;2\n' * 60, "df.shape == (80, 3) and df['a'].sum() == 140"),
     ('ref.csv', 'ref,n\n' + rows('BLR3%(two)s,2\n'), "df['ref'][0] == 'BLR301'"),
+    ('mac_roman.csv', ('m,n\n' + rows('Mayag\xfcez,%(i)d\nBayam\xf3n,2\n')).replace('\n', '\r').encode('mac_roman'), "set(df['m']) == {'Mayag\xfcez', 'Bayam\xf3n'}"),
+    ('yen.csv', ('m,n\n' + rows('\xa5100,%(i)d\n\xa3100,2\n')).encode('cp1252'), "set(df['m']) == {'\xa5100', '\xa3100'}"),
+    ('groups.csv', ',DISCLAIMER,,PARAMETERS,,\n,DOY,HR,ETR,Dangle,DEC\n' + rows(',%(i)d,%(i)d,1413.9,0.5,-23.1\n'), "[k.split()[-1] for k in df][1:4] == ['DOY', 'HR', 'ETR'] and len(df) == 20"),
     ('money.csv', 'sum,n\n' + rows('EUR 3%(two)s,2\n'), "df['sum'][0] == 301 and 'in EUR' in said"),
     ('weekday.csv', 'day,n\n' + rows('Sun Sep %(i)d 1996,2\n')[18:], "df['day'][12].day == 13"),
     ('season.csv', 'season,n\n' + ''.join('200%d-0%d,2\n' % (i, i + 1) for i in range(9)), "df['season'][3] == '2003-04' and 'dates' not in said"),
@@ -268,6 +272,36 @@ def test_a_tar_of_many_members_has_their_number(tmp_path):
             member.size = 1
             t.addfile(member, io.BytesIO(b'x'))
     assert 'a tar archive of 2000 files: ' in prof.profile(str(tmp_path / 't.tar'))
+
+
+def test_a_table_that_was_not_unpacked_whole_has_more_rows_than_were_seen(tmp_path, monkeypatch):
+    import gzip
+    monkeypatch.setattr(prof, 'SAMPLE', 10000)
+    said = prof.profile(make(tmp_path, 'a.csv.gz', gzip.compress(('a,b\n' + '1,2\n' * 9000).encode())))
+    assert re.search(r'^over 2\d{3} rows, columns', said, re.M), said
+
+
+def test_a_key_that_an_object_has_twice_is_told(tmp_path):
+    for name, text in ('a.json', '[{"a": 1, "b": 2, "a": 3}]'), ('a.jsonl', '{"a": 1}\n{"a": 1, "a": 3}\n'):
+        assert "the key 'a' twice" in prof.profile(make(tmp_path, name, text)).partition(prof.MARK)[2]
+
+
+def test_of_a_workbook_with_many_wide_sheets_the_first_are_told_and_each_is_parsed_once(tmp_path, monkeypatch):
+    import openpyxl
+    import pandas.io.excel._openpyxl as engine
+    parsed, parse = [], engine.OpenpyxlReader.get_sheet_data
+    monkeypatch.setattr(engine.OpenpyxlReader, 'get_sheet_data', lambda self, sheet, *rest: parsed.append(sheet.title) or parse(self, sheet, *rest))
+    book = openpyxl.Workbook()
+    for k in range(6):
+        sheet = book.create_sheet('A name of sheet %d, long' % k)
+        for i in range(9):
+            sheet.append(['column %d of it %d' % (c, k) if not i else i * c for c in range(15 + k)])
+    book.remove(book.worksheets[0])
+    book.save(tmp_path / 'wide.xlsx')
+    said = prof.profile(str(tmp_path / 'wide.xlsx'))
+    told = re.findall(r"columns: 'column 0 of it (\d)'", said)
+    assert 1 < len(told) < 6 and "more sheets: " in said and "sheet 5, long'" in said.split('more sheets: ')[1], said
+    assert len(parsed) == len(set(parsed)) == 6, parsed
 
 
 def test_long_ids_with_a_gap_in_a_database(tmp_path):

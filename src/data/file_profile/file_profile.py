@@ -111,12 +111,13 @@ EAST = 'ąćęłńóśźż áčďéěíňóřšťúůýžľĺŕôä áéíóöő
 LETTERS = (('cp1252', WEST), ('cp1250', EAST), ('cp1254', 'çğıöşüâîû'), ('cp1252', 'áðéíóúýþæö'),
            ('cp1257', 'āčēģīķļņšūžõ ąčęėįšųūž'), ('mac_roman', WEST), ('cp437', WEST), ('cp850', WEST),
            ('iso8859-2', EAST), ('cp852', EAST), ('cp857', 'çğıöşüâîû'))
-QUOTES = set('€°’‘“”„–—…«»§²³·\xa0£©™º')
+QUOTES = set('€°’‘“”„–—…«»§²³·\xa0£¥©™º')
 
 
 def guessed(raw):
     """The encoding of a text that is not UTF-8: the one in which its letters are those of a language, or
     cp1252."""
+    mac = LETTERS[5:6] * (b'\r' in raw and b'\n' not in raw)
     raw = b'\n'.join(s for s in re.split(rb'[\r\n]', raw) if not s.isascii())[:65536]
     # between letters of Latin those beyond ASCII stand alone
     beside = len(re.findall(rb'[A-Za-z][\x80-\xff]|[\x80-\xff][A-Za-z]', raw))
@@ -132,7 +133,7 @@ def guessed(raw):
             if high and '\ufffd' not in high and 10 * fit > 9 * len(high) and max(high) > '\u0250':
                 return page
     mine = [(named, ' '.join(letters for _, letters in LETTERS))] if named and named != 'cp1252' else []
-    pages = (LETTERS[0], *mine, *LETTERS[1:])
+    pages = (LETTERS[0], *mac, *mine, *LETTERS[1:])
     return next((page for page, letters in pages if in_letters(raw, page, letters)), 'cp1252')
 
 
@@ -154,8 +155,8 @@ def in_letters(raw, page, alphabets):
     text = raw.decode(page, 'replace')
     seen = {c for c in text if c > '\x7f'}
     own = {c for c in seen if c.isalpha()}
-    # no word has a capital in its middle, or small letters all round one
-    odd = re.search(r'[^\W\d_][^\W\d_]', text) and any(
+    # no word has a capital in its middle, or small letters all round one, or the sign of a currency
+    odd = re.search(r'[^\W\d_][£¥][^\W\d_]', text) or re.search(r'[^\W\d_][^\W\d_]', text) and any(
         b in own and b.isupper() and a.isalpha() and (a.islower() or c.islower())
         for a, b, c in zip(text, text[1:], text[2:] + ' '))
     return (own or page == 'cp1252') and not odd and seen - own <= QUOTES and any(
@@ -205,7 +206,7 @@ def binary(path, raw, size):
 
 def plain(path, text, encoding, whole):
     lines = text.count('\n') + (not text.endswith('\n') and bool(text))
-    total = '%d lines' % lines if whole else 'about %d lines' % count_rows(path)
+    total = count(lines, 'line') if whole else 'about %d lines' % count_rows(path)
     first = '\n'.join(clean(s, ROW) for s in text[:4000].split('\n')[:3])
     return 'text = open(%r, encoding=%r).read()\ntext, %s; first lines:\n%s' % (path, encoding, total, first)
 
@@ -305,6 +306,7 @@ def is_json(path):
 def profile(path):
     is_folder = os.path.isdir(path)
     TROUBLE.clear()
+    data_files.cache_clear()
     said = folder(path) if is_folder else own_names(path, file_profile(path))
     wrong = None if is_folder else TROUBLE[0] if TROUBLE else not_as_named(path, said)
     said = ''.join(c if c == '\n' or c.isprintable() or c in JOINERS else '?' for c in said)

@@ -424,13 +424,23 @@ def records(items, reader, what, loading=''):
     return '\n'.join(lines)
 
 
+def distinct(pairs):
+    """An object of JSON; a key that it has twice is told, since all values of it but the last are lost."""
+    value = dict(pairs)
+    if len(value) < len(pairs) and not TROUBLE:
+        keys = [k for k, _ in pairs]
+        twice = clean(repr(next(k for k in value if keys.count(k) > 1)), 20)
+        TROUBLE.append('an object has the key %s twice: the last value is read' % twice)
+    return value
+
+
 def json_text(path, text, encoding, whole):
     import json
     enc = '' if encoding == 'utf-8' else ', encoding=%r' % encoding
     read = 'import json; data = json.load(open(%r%s))' % (path, enc)
     try:
         if whole:
-            value = json.loads(text)
+            value = json.loads(text, object_pairs_hook=distinct)
         else:
             with open(path, encoding=encoding) as f:
                 value = json.loads(f.read(JSON_MOST + 1))
@@ -448,7 +458,7 @@ def json_text(path, text, encoding, whole):
         features = value.get('features')
         if value.get('type') == 'FeatureCollection' and isinstance(features, list):
             return geojson(read, features)
-        return '%s\nan object of %d keys: %s' % (read, len(value), shape_text(value))
+        return '%s\nan object of %s: %s' % (read, count(len(value), 'key'), shape_text(value))
     return '%s\none value: %s' % (read, shape(value))
 
 
@@ -482,7 +492,7 @@ def json_lines(path, text, encoding, whole):
     items, bad = [], 0
     for s in in_time(lines, SECONDS):
         try:
-            items.append(json.loads(s))
+            items.append(json.loads(s, object_pairs_hook=distinct))
         except (ValueError, RecursionError):
             bad += 1
             if bad > len(items):

@@ -5,6 +5,7 @@
 #     was alone.
 
 import builtins
+import functools
 import itertools
 import keyword
 import os
@@ -146,20 +147,27 @@ DATA_ENDS = ('.csv', '.tsv', '.txt', '.dat', '.log', '.json', '.jsonl', '.ndjson
              '.parquet')
 
 
-def siblings(path):
-    """[(time of the last change, path)] of the other files of data in the folder of this file, the newest
-    first."""
+@functools.lru_cache
+def data_files(folder):
+    """[(time of the last change, path)] of the files of data in a folder, the newest first; listed once for a
+    profile."""
     found = []
     try:
-        with os.scandir(os.path.dirname(path) or '.') as entries:
+        with os.scandir(folder) as entries:
             for e in itertools.islice(entries, 200):
                 st = e.stat(follow_symlinks=False)
-                if (e.name.lower().endswith(DATA_ENDS) and stat.S_ISREG(st.st_mode) and st.st_size
-                        and e.name != os.path.basename(path)):
-                    found.append((st.st_mtime_ns, os.path.join(os.path.dirname(path), e.name)))
+                if e.name.lower().endswith(DATA_ENDS) and stat.S_ISREG(st.st_mode) and st.st_size:
+                    found.append((st.st_mtime_ns, e.path))
     except OSError:
         return []
     return sorted(found, reverse=True)
+
+
+def siblings(path):
+    """The same of the other files in the folder of this file."""
+    name = os.path.basename(path)
+    return [found for found in data_files(os.path.dirname(path) or '.')
+            if os.path.basename(found[1]) != name]
 
 
 def variable(path, alone):
@@ -205,9 +213,9 @@ def belongs(path, tables):
         first = text_of(path)[0][:4000].split('\n', 1)[0]
     except OSError:
         return False
-    return any(related(a, variable(path, 'df'), b) or related(b, t.name, a)
-               for a in map(plain_name, re.split('[\t;,|]', first)) if a
-               for t in tables for b in [plain_name(c.name) for c in t.columns[:60]])
+    name, names = variable(path, 'df'), [(t.name, plain_name(c.name)) for t in tables for c in t.columns[:60]]
+    return any(related(a, name, b) or related(b, of, a)
+               for a in map(plain_name, re.split('[\t;,|]', first)) if a for of, b in names)
 
 
 def joins_with_files(t, path):

@@ -14,7 +14,12 @@ def inner_profile(name, raw, whole):
         inner = os.path.join(folder, os.path.basename(name) or 'data')
         with open(inner, 'wb') as f:
             f.write(raw if whole else raw[:raw.rfind(b'\n') + 1] or raw)
-        return file_profile(inner), inner
+        said = file_profile(inner)
+        if not whole:
+            code, facts = code_and_facts(said)
+            facts = re.sub(r'\b(\d+ (rows?|records?|lines)\b)', r'over \1', facts, count=1)
+            said = '\n'.join(filter(None, [code, facts]))
+        return said, inner
     finally:
         shutil.rmtree(folder, True)
 

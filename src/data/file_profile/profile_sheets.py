@@ -8,6 +8,7 @@ import re
 
 SHEETS, SHEET_ROWS = 6, 20000   # sheets described one by one, and rows of each that are read
 SHEET_HEAD = 30                 # rows from which the form of a sheet is proposed
+LEAST = 160                     # characters for each sheet beside its code
 SHEETS_MOST = 60                # sheets that may be parts of one table
 WORKBOOK_MOST = 3 << 20         # bytes of a workbook of which all rows are read
 
@@ -128,6 +129,10 @@ def workbook(path, engine):
             name = 'df' if len(alike) == len(worksheets) else 'together'
         sheets.append(opened.table(name, part, alike if part in alike else [part], len(worksheets)))
     tables = [t for t in sheets if isinstance(t, Table)]
+    others = [s.title for s in worksheets[SHEETS:] if s.title not in [p.title for p in alike]]
+    while len(tables) > 1 and sum(LEAST + sum(map(len, t.code())) for t in tables) > MOST:
+        others.insert(0, tables[-1].title)          # what is told of a few is more than the names of many
+        sheets.remove(tables.pop())
     lines = [code for t in tables for code in t.code()]
     if lines:
         lines[0] = 'import pandas as pd; ' + lines[0]
@@ -139,10 +144,26 @@ def workbook(path, engine):
         TROUBLE.append('%s in it without a saved value' % empty)
         lines.append('%s in it %s no saved value, so pandas reads nothing there: openpyxl has the formulas'
                      % (empty, 'has' if empty == '1 formula' else 'have'))
-    others = [s.title for s in worksheets[SHEETS:] if s.title not in [p.title for p in alike]]
     if others:
         lines.append('more sheets: ' + clean(', '.join(clean(repr(n), 40) for n in others[:14]), 200))
     return '\n'.join(lines)
+
+
+def keep_cells(reader):
+    """A sheet is read several times, which costs far more than all that is done with its cells: have the
+    reader of pandas keep those that it has parsed."""
+    parse, kept = getattr(reader, 'get_sheet_data', None), {}
+
+    def get_sheet_data(sheet, *rest, **more):
+        name = getattr(sheet, 'title', None) or getattr(sheet, 'name', None)    # by engine
+        if not isinstance(name, str):
+            return parse(sheet, *rest, **more)
+        key = name, repr((rest, more))
+        if key not in kept:
+            kept[key] = parse(sheet, *rest, **more)
+        return [row[:] for row in kept[key]]
+    if parse:
+        reader.get_sheet_data = get_sheet_data
 
 
 class OpenBook:
@@ -154,6 +175,7 @@ class OpenBook:
         self.path, self.large = path, os.path.getsize(path) > WORKBOOK_MOST
         self.engine = ', engine=%r' % engine if engine != 'openpyxl' else ''
         book = pd.ExcelFile(path, engine=engine)
+        keep_cells(getattr(book, '_reader', None))
         reader = functools.partial(pd.read_excel, nrows=SHEET_ROWS) if self.large else pd.read_excel
         self.given = [('pd.read_excel', reader), (repr(path), book)]
 

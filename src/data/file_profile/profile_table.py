@@ -189,6 +189,8 @@ def units_row(header, rows):
     """'units: ...' of the row below a header, if it has nothing else: no number, and words only in columns of
     numbers. Or 'types: ...'."""
     first, rest = rows[0], rows[1:20]
+    if 2 * filled_cells(header) < len(header):
+        return ''
     if len(rest) < 3 or any(map(number_like, first)) or filled_cells(first) < 1 or len(first) != len(header):
         return ''
     below = [held(rest, i) for i in range(len(first))]
