@@ -23,7 +23,7 @@ def use(sandpiper, environment, script, *args):
     return done.stdout
 
 
-@pytest.mark.client("mcp1/mcp", "over stdio: tools, live output, figures, resources, files")
+@pytest.mark.client("mcp1/mcp", "over stdio: tools, live output, figures, resources, files, JavaScript, shell, SQL")
 @pytest.mark.slow(50)
 def test_sdk_1(sandpiper):
     assert use(sandpiper, "mcp1", "sdk1.py", "stdio", *sandpiper.argv(["mcp"])) == "done\n"

@@ -420,18 +420,21 @@ def write_with(zone, memory, maps, fd, known):
     most = posix.fstat(fd).st_size - SPARE      # what files may take of the sandbox's memory
     files, begin = write_files(zone, fd, SMALL_PAGE, most - own_memory())
     kernel = state_of_kernel(zone)
-    # To plan takes memory, too: until what is mapped is what was planned for. The last look is taken in the
-    # way in which the list is carried out (Python maps memory for a call that goes deeper than any before),
-    # and nothing that might map memory comes between the two.
-    before, outcome = None, None
+    # To plan takes memory, too: until a plan is what the one before it was, so that whatever planning touches
+    # is in it, and what is mapped is what was planned for. The last look is taken in the way in which the
+    # list is carried out (Python maps memory for a call that goes deeper than any before), and nothing that
+    # might map memory comes between the two.
+    before, outcome, plan, settled = None, None, None, False
     for turn in range(TRIES):
         zone.prepare_look(maps, turn)
         zone.carry_out(LOOK_AT)
         now = zone.looked(turn)
-        if now == before:
+        if settled and now == before:
             outcome = zone.carry_out()
             break
-        parts, end = plan_memory(zone, now, begin)
+        last, plan = plan, plan_memory(zone, now, begin)
+        settled = plan == last
+        parts, end = plan
         # what is read in stays where it is as well
         if end + sum(stop - at for part in parts for at, stop, _, read_in in part[6] if read_in) > most:
             raise NoCopy(NO_ROOM)

@@ -24,6 +24,11 @@ async def exercise(session, ticks=True):
     failed = await session.call_tool("execute_python", {"code": "{}['k']"})
     assert pick(failed, "is_error", "isError") and "KeyError" in texts(failed), failed
 
+    for language, code, value in (("js", "const n = [6, 7]; await n.reduce((a, b) => a * b)", "42"), ("js", "n.length", "2"), ("sh", "echo $((6 * 7))", "42\n"),
+                                  ("sql", "select 6 * 7 as n", "    n\n0  42")):
+        ran = await session.call_tool("execute_python", {"code": code, "language": language, "sandbox": handle})
+        assert texts(ran) == value or "there is no node" in texts(ran), ran
+
     told = []
 
     async def on_progress(progress, total, message):
@@ -49,7 +54,9 @@ async def exercise(session, ticks=True):
     assert {f["name"] for f in listed["files"]} == {"a.csv", "b.txt"}, listed
     ran = await session.call_tool("execute_command", {"command": "cat b.txt; exit 3", "sandbox": handle})
     assert pick(ran, "is_error", "isError") and texts(ran).startswith("text\n"), ran
-    copy = pick(await session.call_tool("fork_sandbox", {"sandbox": handle}), "structured_content", "structuredContent")
+    forked = await session.call_tool("fork_sandbox", {"sandbox": handle})
+    copy = pick(forked, "structured_content", "structuredContent")
+    assert copy, forked
     assert copy["copy_of"] == handle and copy["sandbox"] != handle, copy
     there = await session.call_tool("execute_python", {"code": "x", "sandbox": copy["sandbox"]})
     reset = await session.call_tool("reset_sandbox", {"sandbox": handle})
