@@ -117,7 +117,7 @@ def test_e2b_without_a_key(server):
     assert told == [["AuthenticationException"]]
 
 
-@pytest.mark.client("shapes/sandbox-fusion", "`run_code` (Python, bash) with files, stdin and a time limit, `run_jupyter`")
+@pytest.mark.client("shapes/sandbox-fusion", "`run_code` (Python, bash, JavaScript, SQL) with files, stdin and a time limit, `run_jupyter`")
 @pytest.mark.slow(3)
 @pytest.mark.no_asan
 def test_sandbox_fusion(server):
@@ -133,6 +133,8 @@ def test_sandbox_fusion(server):
         tell(run_code(RunCodeRequest(code="while True: pass", language="python", run_timeout=1)))
         tell(run_code(RunCodeRequest(code="echo $((6*7)); pwd", language="bash")))
         tell(run_code(RunCodeRequest(code="console.log(6 * 7)", language="nodejs")))
+        tell(run_code(RunCodeRequest(code="create table t as select 6 as a, 7 as b; select a * b as product from t", language="sql")))
+        tell(run_code(RunCodeRequest(code="selec 1", language="sql")))
         tell(run_jupyter(RunJupyterRequest(cells=["a = 123", "a", "print(a)", "raise RuntimeError('wrong')"], fetch_files=[])))
         """, ENDPOINT=server.url.replace("http://", "http://any:%s@" % server.token))
     assert told[0]["status"] == "Success" and told[0]["run_result"]["stdout"] == "given\ntyped\n" and told[0]["run_result"]["return_code"] == 0
@@ -142,8 +144,12 @@ def test_sandbox_fusion(server):
     assert told[3]["run_result"]["stdout"] == "42\n/mnt/data\n"
     ran = told[4]["run_result"]
     assert ran["stdout"] == "42\n" or ran["return_code"] == 127 and "node" in ran["stderr"], told[4]
-    cells = told[5]["cells"]
-    assert told[5]["status"] == "Success" and told[5]["driver"]["status"] == "Finished"
+    ran = told[5]["run_result"]
+    assert told[5]["status"] == "Success" and ran["stdout"].split() == ["product", "0", "42"] and (ran["return_code"], ran["stderr"]) == (0, ""), told[5]
+    ran = told[6]["run_result"]
+    assert (told[6]["status"], ran["status"], ran["return_code"]) == ("Failed", "Finished", 1) and "syntax error" in ran["stderr"], told[6]
+    cells = told[7]["cells"]
+    assert told[7]["status"] == "Success" and told[7]["driver"]["status"] == "Finished"
     assert [c["display"] for c in cells] == [[], [{"text/plain": "123"}], [], []] and cells[2]["stdout"] == "123\n"
     assert cells[3]["error"][0]["ename"] == "RuntimeError" and cells[3]["error"][0]["evalue"] == "wrong"
 
@@ -160,7 +166,7 @@ def test_an_answer_that_is_too_large(server):
     assert status == 422 and "the answer is larger than 64 MiB" in json.dumps(body), body
 
 
-@pytest.mark.client("shapes/agentcube-sdk", "`run_code`, `execute_command`, files")
+@pytest.mark.client("shapes/agentcube-sdk", "`run_code` (Python, bash: the SDK itself refuses others), `execute_command` (also node and SQL), files")
 @pytest.mark.slow(150)
 @pytest.mark.no_asan
 def test_agentcube(server, tmp_path):
@@ -172,12 +178,18 @@ def test_agentcube(server, tmp_path):
             c.write_file("6 7\\n", "n.txt")
             r = [c.run_code("python", "a, b = open('n.txt').read().split(); print(int(a) * int(b))"), c.run_code("bash", "echo $((6 * 7)) > b.txt; cat b.txt"), c.execute_command("sh -c 'echo a b | wc -w'"),
                  sorted(f["name"] for f in c.list_files()), c.session_id]
+            c.write_file("console.log([6, 7].reduce((a, b) => a * b))", "s.js")
+            r.append(c.execute_command("sh -c 'command -v node >/dev/null && node s.js || echo no node'"))
+            r.append(c.run_code("python", "import sqlite3; print(sqlite3.connect(':memory:').execute('select 6 * 7').fetchone())"))
+            try: c.run_code("javascript", "1"); r.append("ran")
+            except ValueError as e: r.append(str(e))
             c.download_file("n.txt", os.environ["HERE"] + "/got.txt")
             try: c.execute_command("false"); r.append("fine")
             except Exception as e: r.append(type(e).__name__)
             print(json.dumps(r))
         """, URL=server.url.replace("http://", "http://any:%s@" % server.token), HERE=str(tmp_path))
-    out, shell, words, files, session, failed = told[0]
+    out, shell, words, files, session, script, query, refused, failed = told[0]
+    assert script in ("42\n", "no node\n") and query == "(42,)\n" and refused == "Unsupported language: javascript", told
     assert (out, shell, words, failed) == ("42\n", "42\n", "2\n", "CommandExecutionError") and files[:2] == ["b.txt", "n.txt"], told
     assert (tmp_path / "got.txt").read_text() == "6 7\n"
     r = server.open("/v1/namespaces/a/code-interpreters/b/invocations/api/files", X_Agentcube_Session_Id=session)

@@ -164,9 +164,31 @@ static void run_jupyter(struct http_request *q)
 
 /* ---- a program ---- */
 
+/* A cell's result as a program would tell it: its value is printed, and what it failed with. */
+static struct json *as_program(const struct json *cell)
+{
+    const struct json *error = json_get(cell, "error"), *trace = json_get(error, "traceback");
+    const char *status = json_text(json_get(cell, "status")), *value = json_text(json_get(cell, "value")),
+               *why = json_text(json_truthy(trace) ? trace : json_get(error, "text"));
+    autofree char *out = xasprintf("%s%s%s", json_text(json_get(cell, "stdout")), value, *value ? "\n" : ""),
+                  *err = xasprintf("%s%s%s", json_text(json_get(cell, "stderr")), why, *why ? "\n" : "");
+    int code = !strcmp(status, "ok") ? 0 : !strcmp(status, "timeout") ? 124 : 1;
+
+    return json_object_of({"exit_code", json_integer(code)}, {"stdout", json_string(out)},
+                          {"stderr", json_string(err)}, {"seconds", json_copy(json_get(cell, "seconds"))});
+}
+
+static struct json *keep_program(const char *operation, const struct json *arguments,
+                                 const struct json *result)
+{
+    return !strcmp(operation, "run_code") ? as_program(result) : keep_part(operation, arguments, result);
+}
+
 static void fusion_answer_run(struct client_call *c)
 {
-    const struct json *run = client_kept(c, "execute_command"), *exit_code = json_get(run, "exit_code");
+    const struct json *cell = client_kept(c, "run_code"),
+                      *run = cell ? cell : client_kept(c, "execute_command"),
+                      *exit_code = json_get(run, "exit_code");
     bool late = json_int(exit_code, 0) == 124; /* as timeout(1) says */
     struct json *ran = json_object_of({"status", json_string(late ? "TimeLimitExceeded" : "Finished")},
                                       {"execution_time", json_copy(json_get(run, "seconds"))},
@@ -181,6 +203,7 @@ static void fusion_answer_run(struct client_call *c)
                                {"files", fetched(c)}));
 }
 
+/* A file and the command that runs it, or no command: code in a language of ours. */
 static const struct language {
     const char *name, *file, *command;
 } languages[] = {
@@ -188,6 +211,8 @@ static const struct language {
     {"nodejs", "main.js", "node main.js"},
     {"pytest", "test_main.py", "python3 -m pytest test_main.py"},
     {"python", "main.py", "python3 main.py"},
+    {.name = "sql"},
+    {.name = "typescript"},
 };
 
 /* NULL: the request was refused. */
@@ -198,7 +223,8 @@ static const struct language *language_of(struct http_request *q)
     for (size_t i = 0; i < countof(languages); i++)
         if (!strcmp(languages[i].name, name))
             return &languages[i];
-    answer_error(q, 422, NULL, "programs in %.40s do not run here, only python, pytest, bash and nodejs",
+    answer_error(q, 422, NULL,
+                 "programs in %.40s do not run here, only python, pytest, bash, nodejs, typescript and sql",
                  name);
     return NULL;
 }
@@ -206,22 +232,27 @@ static const struct language *language_of(struct http_request *q)
 static void fusion_run_code(struct http_request *q)
 {
     static const struct client_shape shape = {
-        .answer = fusion_answer_run, .keep = keep_part, .may_fail = "get_file"};
+        .answer = fusion_answer_run, .keep = keep_program, .may_fail = "get_file"};
     const struct language *l = language_of(q);
     struct client_call *c = l ? client_once(q, &shape) : NULL;
 
     if (!c)
         return;
     const struct json *input = json_get(c->body, "stdin"), *limit = json_get(c->body, "run_timeout");
-    autofree char *command = xasprintf("%s%s", l->command, json_truthy(input) ? " < stdin" : "");
+    struct json *seconds = json_truthy(limit) ? json_copy(limit) : json_integer(RUN_SECONDS);
     put_files(c);
-    put_file(c, l->file, json_get(c->body, "code"), false);
-    if (json_truthy(input))
-        put_file(c, "stdin", input, false);
-    client_step(
-        c, "execute_command",
-        json_object_of({"command", json_string(command)},
-                       {"timeout", json_truthy(limit) ? json_copy(limit) : json_integer(RUN_SECONDS)}));
+    if (l->command) {
+        autofree char *command = xasprintf("%s%s", l->command, json_truthy(input) ? " < stdin" : "");
+        put_file(c, l->file, json_get(c->body, "code"), false);
+        if (json_truthy(input))
+            put_file(c, "stdin", input, false);
+        client_step(c, "execute_command",
+                    json_object_of({"command", json_string(command)}, {"timeout", seconds}));
+    } else {
+        client_step(c, "run_code",
+                    json_object_of({"code", json_copy(json_get(c->body, "code"))},
+                                   {"language", json_string(l->name)}, {"timeout", seconds}));
+    }
     fetch_files(c);
     client_go(c);
 }
