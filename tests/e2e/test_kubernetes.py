@@ -1,5 +1,5 @@
 """test_kubernetes.py - the engine kubernetes: the pod that is asked for, what is told of one that does not come to run, and its end; with a kubectl that
-lies (fake_kubectl.py). With SANDPIPER_TEST_KUBERNETES=IMAGE the same on the cluster of KUBECONFIG (make test-kubernetes); it has never been run there."""
+lies (fake_kubectl.py). With SANDPIPER_TEST_KUBERNETES=IMAGE the same on the cluster of KUBECONFIG (make test-kubernetes)."""
 import glob
 import json
 import os
@@ -147,10 +147,30 @@ FAILS = [
      "the pod's image cannot be had"),
     ("no room", dict(phase="Pending", events="FailedScheduling   0/3 nodes are available: 3 Insufficient memory.\n"), "no node of the cluster has room for the pod"),
     ("network", dict(phase=["Pending", "Failed"], logs="this pod has a network"), "this pod has a network"),
-    ("no cluster", dict(refuses_create="The connection to the server localhost:8080 was refused - did you specify the right host or port?"),
+    ("account of the pod", dict(refuses_create='Error from server (Forbidden): pods "sandpiper-1" is forbidden: error looking up service account a/default: '
+                                        'serviceaccount "default" not found'), "the cluster does not allow the pod"),
+    ("namespace", dict(refuses_create='Error from server (NotFound): error when creating "STDIN": namespaces "nope" not found'), "the cluster has no such namespace"),
+    ("context", dict(refuses_create='error: context "nope" does not exist'), "your kubeconfig has no such context"),
+    ("context, of another library", dict(refuses_create="Error in configuration: context was not found for specified context: nope"), "your kubeconfig has no such context"),
+    ("token", dict(refuses_create='error: You must be logged in to the server (error when creating "STDIN": Unauthorized)'), "the cluster does not know you"),
+    ("no token", dict(refuses_create="error: You must be logged in to the server (the server has asked for the client to provide credentials)"),
+     "the cluster does not know you"),
+    ("certificate", dict(refuses_create='error: error when creating "STDIN": Post "https://127.0.0.1:6443/api/v1/namespaces/a/pods": tls: failed to verify certificate: '
+                                        'x509: certificate signed by unknown authority'), "the certificate of the cluster is not trusted"),
+    ("image behind a token", dict(phase="Pending", events='Failed   Failed to pull image "a/b": unexpected status: 401 Unauthorized\n'), "the pod's image cannot be had"),
+    ("image behind a certificate", dict(phase="Pending", events='Failed   Failed to pull image "a/b": tls: x509: certificate signed by unknown authority\n'),
+     "the pod's image cannot be had"),
+    ("image that was not pulled", dict(phase="Pending", events="Failed   Error: ErrImagePull\n"), "the pod's image cannot be had"),
+    ("image that is waited for", dict(phase="Pending", events="Failed   Error: ImagePullBackOff\n"), "the pod's image cannot be had"),
+    ("user of the image", dict(phase="Pending", events="Failed   Error: container has runAsNonRoot and image will run as root\n"), "Failed   Error: container has runAsNonRoot"),
+    ("no cluster", dict(refuses_create='couldn\'t get current server API group list: Get "http://localhost:8080/api?timeout=32s": dial tcp 127.0.0.1:8080: connect: '
+                                       'connection refused'), "no cluster is configured on this machine"),
+    ("cluster that is off", dict(refuses_create="The connection to the server 10.1.2.3:6443 was refused - did you specify the right host or port?"),
      "the cluster does not answer"),
+    ("cluster that is off, in the library's words", dict(refuses_create='couldn\'t get current server API group list: Get "https://10.1.2.3:6443/api?timeout=32s": '
+                                                         'dial tcp 10.1.2.3:6443: connect: connection refused'), "the cluster does not answer"),
     ("evicted", dict(refuses_get='Error from server (NotFound): pods "sandpiper-1" not found'), "the pod was removed"),
-    ("noise", dict(phase="\033]0;x\007Pending", events="Failed   \033[31mred\n"), "the pod's image cannot be had"),
+    ("noise", dict(phase="\033]0;x\007Pending", events="Failed   Failed to pull image \033[31mred\n"), "the pod's image cannot be had"),
 ]
 
 
