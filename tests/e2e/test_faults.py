@@ -356,16 +356,18 @@ def test_killed_leaves_nothing(sandpiper_on, serve):
 @pytest.mark.parametrize("engine", ["docker", "podman"], indirect=True)
 def test_a_container_removed_by_hand(sandpiper_on, serve):
     """Both sides are told; the next cell runs in a fresh one. (bwrap has none that a hand could remove.)"""
+    removed = []
+
+    def remove():
+        removed.extend(c.split()[-1] for c in sandpiper_on.containers())
+        removed.append(quiet([sandpiper_on.engine, "rm", "-f", *removed]).returncode)
     server = serve(sandpiper_on, [{"answer": {"calls": [{"code": "x = 1\nprint('set')"}]}},
-                                  {"answer": {"calls": [{"code": "print('x' in globals())"}], "wait": 4}},
+                                  {"answer": {"calls": [{"code": "print('x' in globals())"}], "before": {0: remove}}},
                                   {"answer": {"text": "ok"}}])
     p = sandpiper_on.start("go")
-    server.wait_request(2)
-    ids = [c.split()[-1] for c in sandpiper_on.containers()]
-    assert len(ids) == 1, ids
-    assert quiet([sandpiper_on.engine, "rm", "-f", ids[0]]).returncode == 0
     out, err = p.communicate(timeout=60)
     assert (p.returncode, out) == (0, b"ok\n"), err
+    assert len(removed) == 2 and removed[1] == 0, removed
     told = server.bodies()[2]["messages"][-1]["content"]
     assert "False" in told and "lost" in told, told
     assert b"lost" in err or b"gone" in err, err
