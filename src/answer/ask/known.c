@@ -60,16 +60,15 @@ static bool ask_local(const struct endpoint *e, const char *model, struct loop *
         int64_t at;
         bool found;
         struct llm_model said;
-    } heard; /* the last answer */
+    } heard; /* the last answer, if there was one */
     struct llm_models_query q;
 
-    if (!heard.url || strcmp(heard.url, e->base_url) != 0 || strcmp(heard.model, model) != 0
-        || clock_ms() - heard.at >= HEARD_MS || heard.said.unloaded) {
+    if (!heard.found || heard.said.unloaded || strcmp(heard.url, e->base_url) != 0
+        || strcmp(heard.model, model) != 0 || clock_ms() - heard.at >= HEARD_MS) {
         if (heard.found)
             llm_model_release(&heard.said);
         models_query(e, LOCAL_MS, 0, &q);
         heard.found = llm_models_ask_local(&q, model, loop, &heard.said) == 0;
-        heard.said.unloaded = heard.found && heard.said.unloaded;
         heard.at = clock_ms();
         xreplace(&heard.url, xstrdup(e->base_url));
         xreplace(&heard.model, xstrdup(model));

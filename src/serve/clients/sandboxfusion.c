@@ -212,7 +212,6 @@ static const struct language {
     {"pytest", "test_main.py", "python3 -m pytest test_main.py"},
     {"python", "main.py", "python3 main.py"},
     {.name = "sql"},
-    {.name = "typescript"},
 };
 
 /* NULL: the request was refused. */
@@ -223,8 +222,7 @@ static const struct language *language_of(struct http_request *q)
     for (size_t i = 0; i < countof(languages); i++)
         if (!strcmp(languages[i].name, name))
             return &languages[i];
-    answer_error(q, 422, NULL,
-                 "programs in %.40s do not run here, only python, pytest, bash, nodejs, typescript and sql",
+    answer_error(q, 422, NULL, "programs in %.40s do not run here, only python, pytest, bash, nodejs and sql",
                  name);
     return NULL;
 }
