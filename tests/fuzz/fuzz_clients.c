@@ -151,18 +151,22 @@ void answer_json(struct http_request *q, int status, struct json *body)
     answered(body);
 }
 
+/* In the form of the client's own errors, where it has one. */
+static void fail(const struct route *r, int status, const char *code, const char *detail)
+{
+    answered(r->failure ? r->failure(r, status, code, detail) : NULL);
+}
+
 void answer_error(struct http_request *q, int status, const char *code, const char *fmt, ...)
 {
-    const struct route *r = q->route;
-
     check(status >= 400 && status < 600 && fmt);
-    answered(r->failure(r, status, code, "a detail"));
+    fail(q->route, status, code, "a detail");
 }
 
 void answer_failure(struct http_request *q, const struct error *err)
 {
     check(err->kind && err->text[0]);
-    answered(q->route->failure(q->route, 500, "CODE", err->text));
+    fail(q->route, 500, "CODE", err->text);
 }
 
 void answer_file(struct http_request *q, const char *path, const char *name)
@@ -188,6 +192,11 @@ void stream_line(struct http_request *q, const struct json *json)
 void stream_send(struct http_request *q, const char *data, size_t len)
 {
     check(q->streams && now.streaming && !now.answers && (data || !len));
+}
+
+bool http_request_streams(const struct http_request *q)
+{
+    return q->streams;
 }
 
 size_t stream_waits(const struct http_request *q)
