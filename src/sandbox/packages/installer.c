@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/place.h"
+#include "base/size.h"
 #include "packages/index.h"
 #include "packages/lock.h"
 #include "packages/packages.h"
@@ -28,9 +29,7 @@
 #define TOOL_MS     (15 * 60 * 1000) /* for one run: torch is 800 MB */
 #define GRACE_MS    2000
 #define TOOL_MEMORY (4LL << 30)
-#define TOOL_FILE   (8LL << 30)  /* the largest wheels of today have 3 GB */
-#define TOOL_TOTAL  (24LL << 30) /* bytes that one run may write in all */
-#define TOOL_FILES  300000       /* and files: thirty large packages have a fifth of that */
+#define TOOL_FILE   (8LL << 30) /* the largest wheels of today have 3 GB */
 #define LOOK_MS     250
 #define SAID_MAX    (64 * 1024)
 /* What is fetched where no uv is there: a version that was old enough when this was written. It runs on this
@@ -96,7 +95,7 @@ static bool wrote_too_much(const struct written *w)
     FTS *f = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     int64_t bytes = 0, files = 0;
 
-    for (FTSENT *e; f && bytes <= TOOL_TOTAL && files <= TOOL_FILES && (e = fts_read(f));) {
+    for (FTSENT *e; f && bytes <= w->t->most_bytes && files <= w->t->most_files && (e = fts_read(f));) {
         bool counts = e->fts_info != FTS_DP && e->fts_statp->st_ctime >= w->began;
 
         files += counts;
@@ -104,19 +103,19 @@ static bool wrote_too_much(const struct written *w)
     }
     if (f)
         fts_close(f);
-    return bytes > TOOL_TOTAL || files > TOOL_FILES;
+    return bytes > w->t->most_bytes || files > w->t->most_files;
 }
 
 /* The file system knows at once how much is less, whoever it was. */
 static void look_at_written(void *ctx)
 {
     struct written *w = ctx;
+    uint64_t most_bytes = (uint64_t)w->t->most_bytes, most_files = (uint64_t)w->t->most_files;
     struct statvfs now;
 
     if (w->running && statvfs(w->t->root, &now) == 0
-        && ((w->before.f_bfree > now.f_bfree
-             && (w->before.f_bfree - now.f_bfree) * now.f_frsize > (uint64_t)TOOL_TOTAL)
-            || (w->before.f_ffree > now.f_ffree && w->before.f_ffree - now.f_ffree > TOOL_FILES))
+        && ((w->before.f_bfree > now.f_bfree && (w->before.f_bfree - now.f_bfree) * now.f_frsize > most_bytes)
+            || (w->before.f_ffree > now.f_ffree && w->before.f_ffree - now.f_ffree > most_files))
         && wrote_too_much(w)) {
         w->over = true;
         child_kill(w->running, SIGKILL);
@@ -166,11 +165,15 @@ static int run_it(struct installer *t, struct run *r, struct error *err)
     if (c->timed_out)
         status = error_set(err, ERROR_NETWORK, 0, "the packages did not come within %d minutes",
                            TOOL_MS / 60000);
-    if (w.over)
+    if (w.over) {
+        autofree char *unpacked = xasprintf("%s/uv-cache", t->root);
+
+        file_remove_tree(unpacked); /* all of it: uv cannot say what is new */
         status = error_set(err, ERROR_SANDBOX, 0,
-                           "the packages unpack to more than %d files or %lld GiB, so this was ended\n"
+                           "the packages unpack to more than %s files or %s, so this was ended\n"
                            "Use an image with the packages: --image",
-                           TOOL_FILES, TOOL_TOTAL >> 30);
+                           count_text(t->most_files).text, size_text(t->most_bytes).text);
+    }
     child_free(c);
     return status;
 }

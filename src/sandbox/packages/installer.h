@@ -18,6 +18,9 @@ struct loop;
 struct lock;
 struct packages_python;
 
+#define INSTALLER_BYTES (24LL << 30)
+#define INSTALLER_FILES 300000 /* thirty large packages have a fifth of that */
+
 struct installer {
     struct loop *loop;
     const char *root;    /* of our cache */
@@ -25,6 +28,8 @@ struct installer {
     char *uv;            /* its path; NULL: pip is used */
     char *python;        /* the host's Python that pip and uv look at */
     struct buf said;     /* what the last run wrote to stderr */
+    int64_t most_bytes;  /* that one run may write below root: INSTALLER_BYTES */
+    int64_t most_files;  /* likewise, INSTALLER_FILES */
     bool offline_first;  /* the wheels may be here already: ask the index only for what is not */
     void (*notice)(void *ctx, bool detail, const char *line);
     void *ctx;

@@ -476,6 +476,8 @@ static int lock_and_lines(struct getting *g, bool given, struct error *err)
     g->installer = (struct installer){.loop = g->ask->loop,
                                       .root = g->root,
                                       .scratch = g->scratch,
+                                      .most_bytes = INSTALLER_BYTES,
+                                      .most_files = INSTALLER_FILES,
                                       .offline_first = given,
                                       .notice = g->ask->notice,
                                       .ctx = g->ask->ctx};
