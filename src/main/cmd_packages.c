@@ -139,8 +139,12 @@ int cmd_packages(struct config *c, int closed)
         status = list_packages(c);
     else if (!strcmp(what, "gc") && names->n == 1)
         status = sweep_packages(&err);
+    else if (!strcmp(what, "list") || !strcmp(what, "gc"))
+        error_set(&err, ERROR_USAGE, 0, "packages %s takes no arguments", what);
     else
         error_set(&err, ERROR_USAGE, 0,
-                  "sandpiper packages lists what is kept; also: packages rm NAME, packages gc");
+                  "unknown command \"packages %.40s\"; there are list, rm and gc\n"
+                  "Packages are fetched where they are needed: --with NAME",
+                  what);
     return status < 0 ? print_failure(&err) : status;
 }
