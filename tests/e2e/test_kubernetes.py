@@ -214,6 +214,18 @@ def test_it_needs_an_image(pods):
     pods.configure("")
     r = pods.run("exec", "-c", "1")
     assert r.code == 125 and "kubernetes: image is not set\n" in r.err, r
+    assert "set it with --image, or in config.yaml: engines: {kubernetes: {with: {image: VALUE}}}" in r.err, r
+
+
+def test_the_image_of_the_command_line(pods):
+    """It is for an engine that is chosen there too, and nearer than config.yaml; an image in config.yaml is docker's."""
+    r = pods.run("exec", "--image", "registry/own:2", "-c", "print(6 * 7)")
+    assert (r.code, r.out) == (0, "42\n"), r
+    r = pods.run("exec", "--image", "registry/own:2", "--dry-run", "-c", "1")
+    assert "registry/own:2" in r.out and "python:3.13" not in r.out, r
+    pods.configure("image: for-docker\n")
+    r = pods.run("exec", "-c", "1")
+    assert r.code == 125 and "kubernetes: image is not set\n" in r.err, r
 
 
 @pytest.mark.skipif(not IMAGE, reason="SANDPIPER_TEST_KUBERNETES is not set: make test-kubernetes")

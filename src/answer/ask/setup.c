@@ -154,7 +154,8 @@ void setup_sandbox(const struct config *c, struct sandbox_options *o)
         o->run.asked |= config_source(c, asked[i].member)->kind == SOURCE_DEFAULT ? 0 : asked[i].bit;
     /* For instance an image from config.yaml with bwrap on the command line: the nearer setting wins. */
     const struct engine *engine = engines_find(c->sandbox);
-    if (engine && !engine->images && config_source(c, &c->image)->kind < config_source(c, &c->sandbox)->kind)
+    bool farther = config_source(c, &c->image)->kind < config_source(c, &c->sandbox)->kind;
+    if (engine && !engine->images && (farther || custom_engine_takes_image(c)))
         o->run.asked &= ~(unsigned)ENGINE_ASKED_IMAGE;
     o->run.snapshots = c->snapshots;
 }

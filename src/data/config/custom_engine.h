@@ -69,6 +69,8 @@ const char *custom_engine_setting(const struct custom_engine *e, const char *nam
 /* Is the engine that c asks for one that there is, and complete? Adds it where it is built in, and puts the
  * settings into the commands of all. To be called when all layers are read. */
 int custom_engines_settle(struct config *c, struct error *err);
+/* Is --image, or its variable, for that engine, as its setting of that name? */
+bool custom_engine_takes_image(const struct config *c);
 
 void builtin_engines_names(struct argv *out);
 /* For help: each with its settings. */

@@ -61,6 +61,23 @@ static void add_settled(const struct custom_engine *e, const char *word, struct 
         argv_push(out, alone->value.v[i]);
 }
 
+/* An image from config.yaml is for docker and podman, and so is one that was named farther away than the
+ * engine was. NULL: there is no such setting. */
+static struct engine_setting *takes_image(const struct config *c)
+{
+    const struct custom_engine *e = custom_engine_find(&c->engines, c->sandbox);
+    enum source_kind from = config_source(c, &c->image)->kind;
+
+    return e && from >= SOURCE_ENV && from >= config_source(c, &c->sandbox)->kind
+               ? engine_setting_find(e, "image", strlen("image"))
+               : NULL;
+}
+
+bool custom_engine_takes_image(const struct config *c)
+{
+    return takes_image(c) != NULL;
+}
+
 /* Put the settings into its commands. A setting's default may hold a placeholder of the engine's. */
 static void settle_one(struct custom_engine *e, const struct config *c)
 {
@@ -87,8 +104,10 @@ static int check_musts(const struct custom_engine *e, struct error *err)
     for (size_t i = 0; i < e->must.n; i++)
         if (!custom_engine_setting(e, e->must.v[i]))
             return error_set(err, ERROR_USAGE, 0,
-                             "%s: %s is not set\nset it in config.yaml: engines: {%s: {with: {%s: VALUE}}}",
-                             e->name, e->must.v[i], e->name, e->must.v[i]);
+                             "%s: %s is not set\nset it%s in config.yaml: engines: {%s: {with: {%s: VALUE}}}",
+                             e->name, e->must.v[i],
+                             strcmp(e->must.v[i], "image") != 0 ? "" : " with --image, or", e->name,
+                             e->must.v[i]);
     const char *walls = custom_engine_setting(e, "walls");
     if (walls && !value_choice(walls, "auto|bwrap|apptainer"))
         return error_set(err, ERROR_USAGE, 0,
@@ -112,8 +131,9 @@ static int unknown_engine(const struct config *c, const struct custom_engines *b
     else
         snprintf(where, sizeof where, "%.200s", from->name);
     autofree char *shown = scrub_line(c->sandbox, SCRUB_TERMINAL);
-    return error_set(err, ERROR_USAGE, 0, "%s: expected one of %s%s, found \"%.60s\"", where, ENGINE_CHOICES,
-                     buf_str(&known), shown);
+    return error_set(err, ERROR_USAGE, 0, "%s: expected one of %s%s, found \"%.60s\"%s", where,
+                     ENGINE_CHOICES, buf_str(&known), shown,
+                     strchr(shown, ':') ? "\nname the engine alone, and its image with --image" : "");
 }
 
 /* Move the built-in engine of that name into all. False: there is none. */
@@ -139,6 +159,11 @@ int custom_engines_settle(struct config *c, struct error *err)
             return -1;
         if (!take_builtin(&c->engines, &builtin, c->sandbox))
             return unknown_engine(c, &builtin, err);
+    }
+    struct engine_setting *image = takes_image(c);
+    if (image) {
+        argv_release(&image->value);
+        argv_push(&image->value, c->image);
     }
     for (size_t i = 0; i < c->engines.n; i++)
         settle_one(&c->engines.v[i], c);
