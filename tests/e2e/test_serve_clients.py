@@ -187,6 +187,8 @@ def test_another_language(sandpiper):
     auth = {"Authorization": "Basic " + base64.b64encode(b"x:" + server.token.encode()).decode()}
     refused = server.ask("/run_code", {"code": "int main() {}", "language": "cpp"}, 422, **auth)
     assert refused["message"] == "programs in cpp do not run here, only python, pytest, bash, nodejs and sql"
+    refused = server.ask("/run_code", {"code": "select 1", "language": "sql", "stdin": "2"}, 422, **auth)
+    assert refused["message"] == "stdin: code in sql reads none; send the data in files"
     assert server.close() == 0
 
 

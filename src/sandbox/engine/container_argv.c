@@ -277,7 +277,9 @@ enum engine_fault container_explain(const struct engine_plan *p, const char *sai
         return FAULT_OTHER;
     }
     autofree char *line = scrub_line(said + (!strncmp(said, "docker: ", 8) ? 8 : 0), SCRUB_TERMINAL);
-    error_set(err, ERROR_SANDBOX, 0, "%.400s\ntry by hand: %s run --rm %s python3 -c 1", line,
-              p->engine->name, p->o->image);
+    autofree char *runtime_words = p->runtime ? xasprintf(" --runtime %.100s", p->runtime) : xstrdup("");
+    bool first = client_of(p->engine)->runtime_is_global;
+    error_set(err, ERROR_SANDBOX, 0, "%.400s\ntry by hand: %s%s run --rm%s %s python3 -c 1", line,
+              p->engine->name, first ? runtime_words : "", first ? "" : runtime_words, p->o->image);
     return says(said, runtime) ? FAULT_RUNTIME : FAULT_OTHER;
 }

@@ -227,12 +227,20 @@ static const struct language *language_of(struct http_request *q)
     return NULL;
 }
 
+static bool takes_stdin(struct http_request *q, const struct language *l)
+{
+    if (l->command || !json_truthy(json_get(http_request_body(q), "stdin")))
+        return true;
+    answer_error(q, 422, NULL, "stdin: code in %s reads none; send the data in files", l->name);
+    return false;
+}
+
 static void fusion_run_code(struct http_request *q)
 {
     static const struct client_shape shape = {
         .answer = fusion_answer_run, .keep = keep_program, .may_fail = "get_file"};
     const struct language *l = language_of(q);
-    struct client_call *c = l ? client_once(q, &shape) : NULL;
+    struct client_call *c = l && takes_stdin(q, l) ? client_once(q, &shape) : NULL;
 
     if (!c)
         return;

@@ -345,6 +345,12 @@ static void test_runtime(void **state)
         p.engine->explain(&p, "Error: default OCI runtime \"runsc\" not found: invalid argument", &err),
         FAULT_ABSENT);
     assert_non_null(strstr(message_of(&err), "unknown runtime runsc\n"));
+    p.runtime = "runsc"; /* what is to be tried by hand fails for the same reason */
+    p.engine->explain(&p, "something new", &err);
+    assert_non_null(strstr(message_of(&err), "podman --runtime runsc run --rm "));
+    p.engine = &engine_docker;
+    p.engine->explain(&p, "something new", &err);
+    assert_non_null(strstr(message_of(&err), "docker run --rm --runtime runsc "));
 }
 
 static void test_without_control_groups(void **state)
