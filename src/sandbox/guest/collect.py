@@ -3,7 +3,6 @@
 #
 # RULE: Which files a cell made is said before its request ends, and the request ends once.
 
-STILL_NS = 100000000            # the folder's times may lag behind the clock by no more than this
 LEVELS_MOST = 16                # folders below each other; what is deeper is not looked at
 FILES_MOST, FILES_OVER = 10000, 1000            # where OPTIONS has no limit; so many more are looked at
 FIGURES_MOST = 70               # figures of a cell in all forms, and forms of its value
@@ -12,11 +11,14 @@ UNKEPT = '/tmp', '/dev/shm', '/var/tmp'         # other folders that code may wr
 
 
 def changed_at(path):
-    """When the folder got or lost a name; None where there is none that we can write to."""
+    """When the folder got or lost a name; 0 if that is now, so that the next change may have the same time;
+    None where there is none that we can write to."""
+    now = file_clock()
     try:
-        return posix.stat(path).st_mtime_ns
+        when = posix.stat(path).st_mtime_ns
     except OSError:
         return None
+    return when if when < now else 0
 
 
 def take_figure(self, kind, body):
@@ -75,7 +77,7 @@ def collect(self, ending):
         self.finish(ending)
         return
     for path, when in self.elsewhere.items():
-        if changed_at(path) != when:
+        if not when or changed_at(path) != when:
             need('elsewhere')
             self.look_elsewhere()               # noqa: from elsewhere.py
             break
@@ -130,7 +132,7 @@ def scan(self):
     the number of entries, folders included, and the depth are bounded: a folder too deep is an entry."""
     found, todo, root, count = {}, [(b'', 0)], OPTIONS['data'].encode(), 0
     most = (int(OPTIONS['files']) or FILES_MOST) + FILES_OVER
-    changed = posix.fstat(self.root).st_ctime_ns
+    now, changed = file_clock(), posix.fstat(self.root).st_ctime_ns
     while todo and count <= most:
         rel, depth = todo.pop()
         try:
@@ -150,8 +152,7 @@ def scan(self):
         except OSError:
             pass
     self.entries = count
-    # Times may be coarse: one that is young may be that of the next change, too.
-    self.still = changed if not count and time.time_ns() - changed > STILL_NS else 0
+    self.still = changed if not count and changed < now else 0      # else the next change may have that time
     return found
 
 

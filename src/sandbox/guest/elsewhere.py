@@ -4,7 +4,7 @@
 
 import re
 
-# STILL_NS, UNKEPT, changed_at: from collect.py
+# UNKEPT, changed_at: from collect.py
 # shown: from copy_out.py
 
 # What libraries put there for themselves: hidden names, those of tempfile, and their own.
@@ -16,7 +16,7 @@ ENTRIES_MOST, FOLDERS_MOST, DEPTH_MOST, NAMED_MOST = 1000, 64, 5, 5
 def look_elsewhere(self):
     if len(self.told_of) > 10000:
         self.told_of.clear()
-    todo = [path for path, when in self.elsewhere.items() if changed_at(path) != when]
+    todo = [path for path, when in self.elsewhere.items() if not when or changed_at(path) != when]
     names, left, user = [], ENTRIES_MOST, posix.getuid()
     for path in todo:                           # grows by the folders that are new
         when = changed_at(path)
@@ -24,8 +24,7 @@ def look_elsewhere(self):
             if path not in UNKEPT:
                 del self.elsewhere[path]
             continue
-        # Times may be coarse: one that is young may be that of the next change, too.
-        self.elsewhere[path] = when if time.time_ns() - when > STILL_NS else 0
+        self.elsewhere[path] = when
         try:
             with posix.scandir(path) as entries:
                 for e in entries:
