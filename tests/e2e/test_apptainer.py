@@ -10,8 +10,7 @@ import pytest
 
 import rootless
 from conftest import make_sandpiper, need_engine
-from probes import session
-from probes.cell import BROKEN, NOT_RUN
+from other_machine import cells_files_and_deaths, probes_hold
 from test_doctor import kill_in_a_cell
 from test_engines import until
 
@@ -52,13 +51,7 @@ t.join()""")
 
 
 def test_cells_files_and_deaths(box):
-    data = box.write("in.bin", bytes(range(256)) * 20000)
-    r = box.run("exec", "--add", data, "--out", box.path("work/out"), "-c", "open('out.bin', 'wb').write(open('in.bin', 'rb').read()[::-1])")
-    assert r.code == 0, r
-    with open(box.path("work/out/out.bin"), "rb") as f:
-        assert f.read() == (bytes(range(256)) * 20000)[::-1]
-    cells, r, refused = session.play(box, ["import os, signal\nx = [0]", "x.append(1)\nos.kill(os.getpid(), signal.SIGKILL)", "x", "while True: pass", "x"])
-    assert [c.status for c in cells] == ["ok", "died", "ok", "timeout", "ok"] and cells[4].value == "[0]" and not refused, (cells, r)
+    cells_files_and_deaths(box)
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL], ids=lambda s: s.name)
@@ -78,14 +71,10 @@ def test_gc(box):
     until(lambda: not os.listdir(box.path("run/sandpiper")))
 
 
-# What a control group there has killed is seen there alone: code that is killed for memory has died of a signal.
-NOT_SEEN = ("L03", "L03t")
 OF_ALL = ("L04", "L05")             # memory of all processes together: no control group, no limit
 
 
 @pytest.mark.slow(15)
 @pytest.mark.parametrize("group", ["limits", "protocol", "files"])
 def test_probes(box, group):
-    bad = [repr(f) for f in session.run_group(box, group) if f.verdict in (BROKEN, NOT_RUN) and not (f.id in NOT_SEEN and "died" in repr(f))
-           and not (f.id in OF_ALL and box.ordinary)]
-    assert not bad, "\n".join(bad)
+    probes_hold(box, group, OF_ALL if box.ordinary else ())

@@ -14,9 +14,9 @@ import pytest
 import rootless
 import slurm_cluster
 from conftest import make_sandpiper, need_engine
+from other_machine import cells_files_and_deaths, probes_hold
 from package_index import packages_are_sent, uv
 from probes import session
-from probes.cell import BROKEN, NOT_RUN
 from test_batch import lines, model, rows                       # noqa: F401
 from test_engines import until
 
@@ -87,24 +87,20 @@ def test_an_ordinary_user(cluster):
 
 
 def test_files_cells_and_deaths(slurm):
-    data = slurm.write("in.bin", bytes(range(256)) * 20000)
-    r = slurm.run("exec", "--add", data, "--out", slurm.path("work/out"), "-c", "open('out.bin', 'wb').write(open('in.bin', 'rb').read()[::-1])")
-    assert r.code == 0, r
-    with open(slurm.path("work/out/out.bin"), "rb") as f:
-        assert f.read() == (bytes(range(256)) * 20000)[::-1]
-    cells, r, refused = session.play(slurm, ["import os, signal\nx = [0]", "x.append(1)\nos.kill(os.getpid(), signal.SIGKILL)", "x", "while True: pass", "x"])
-    assert [c.status for c in cells] == ["ok", "died", "ok", "timeout", "ok"] and cells[4].value == "[0]" and not refused, (cells, r)
-
-
-# What a control group there has killed is seen there alone: code that is killed for memory has died of a signal.
-NOT_SEEN = ("L03", "L03t")
+    cells_files_and_deaths(slurm)
 
 
 @pytest.mark.slow(15)
-@pytest.mark.parametrize("group", [pytest.param("limits", marks=pytest.mark.check), "protocol"])
+@pytest.mark.parametrize("group", [pytest.param(g, marks=pytest.mark.check) for g in ("limits", "shell", "javascript", "program")] + ["protocol", "files", "sql", "posture"])
 def test_probes(slurm, group):
-    bad = [repr(f) for f in session.run_group(slurm, group) if f.verdict in (BROKEN, NOT_RUN) and not (f.id in NOT_SEEN and "died" in repr(f))]
-    assert not bad, "\n".join(bad)
+    probes_hold(slurm, group)
+
+
+@pytest.mark.parametrize("option", ["--mount=/usr", "--allow-net=example.com", "--secret=K=example.com"])
+def test_no_folders_and_no_hosts(slurm, option):
+    """What the probes of mounts and hosts attack is not there."""
+    r = slurm.run("exec", option, "-c", "1", env={"K": "1"})
+    assert r.code == 125 and ("slurm cannot mount folders" if "mount" in option else "slurm cannot be given hosts") in r.err, r
 
 
 def test_nothing_stays_in_the_queue(slurm, cluster):

@@ -43,6 +43,7 @@ struct inside {
     struct cgroup group;
     char *program; /* bwrap or apptainer */
     bool apptainer;
+    struct child *passer; /* of what the walls write, where stdout is a terminal; or NULL */
 };
 
 static int inside_fail(int code, const char *what, const char *remedy)
@@ -262,11 +263,52 @@ static int attend(struct child *walls)
                                         : 1;
 }
 
-static struct child *inside_start(const struct inside *in, struct child_options o, struct error *err)
+static int inside_pass_on(void *unused)
+{
+    char piece[64 << 10];
+    ssize_t n;
+
+    (void)unused;
+    while ((n = read(STDIN_FILENO, piece, sizeof piece)) > 0)
+        if (fd_write_all(STDOUT_FILENO, piece, (size_t)n) < 0)
+            return 1;
+    return n < 0;
+}
+
+/* What the walls have as stdout. A step of Slurm has a terminal there (srun --unbuffered), and bwrap and
+ * Apptainer show a terminal that they have as /dev/console: code with the rights of its owner, an ordinary
+ * user, could write into the channel. So they get a pipe, and a process out here passes on. */
+static int inside_stdout(struct inside *in, struct error *err)
+{
+    bool terminal = isatty(STDOUT_FILENO);
+    int p[2];
+
+    if (terminal ? pipe2(p, O_CLOEXEC) < 0 : (p[1] = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)) < 0)
+        return error_errno(err, "opening a pipe");
+    if (!terminal)
+        return p[1];
+    in->passer = child_start(&(struct child_options){.argv = (char *[]){(char[]){"sandpiper"}, NULL},
+                                                     .in = p[0],
+                                                     .out = STDOUT_FILENO,
+                                                     .err = STDERR_FILENO,
+                                                     .body = inside_pass_on,
+                                                     .ignores_signals = true,
+                                                     .die_with_parent = true},
+                             err);
+    close(p[0]);
+    if (!in->passer)
+        close(p[1]);
+    return in->passer ? p[1] : -1;
+}
+
+static struct child *inside_start(struct inside *in, struct child_options o, struct error *err)
 {
     send_greeting(in);
+    autoclose int out = inside_stdout(in, err);
+    if (out < 0)
+        return NULL;
     o.in = STDIN_FILENO;
-    o.out = STDOUT_FILENO;
+    o.out = out;
     o.err = STDERR_FILENO;
     o.cwd = "/";
     return child_start(&o, err);
@@ -326,6 +368,9 @@ static int run_walls(struct inside *in)
     autoclose int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     dup2(nothing, STDOUT_FILENO);
     int code = attend(walls);
+    if (in->passer)
+        attend(in->passer);
+    child_free(in->passer);
     child_free(walls);
     return code;
 }
