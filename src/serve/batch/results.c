@@ -121,6 +121,8 @@ static off_t each_line(FILE *f, const char *path, results_fn *fn, void *ctx, str
                              path, number);
         fn(ctx, j);
     }
+    if (ferror(f)) /* a folder, or a bad disk: nothing behind it may be cut off */
+        return error_set(err, ERROR_USAGE, errno, "cannot read %s: %s", path, strerror(errno));
     return end;
 }
 

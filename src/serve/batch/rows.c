@@ -344,7 +344,10 @@ static int read_rows_text(struct rows *rs, struct error *err)
 
     if (fd < 0)
         return error_set(err, ERROR_USAGE, errno, "cannot read %s: %s", rs->path, strerror(errno));
-    return file_read_open(fd, rs->path, ROWS_BYTES_MAX, &rs->text, err);
+    if (file_read_open(fd, rs->path, ROWS_BYTES_MAX, &rs->text, err) == 0)
+        return 0;
+    err->kind = ERROR_USAGE; /* a folder, too */
+    return -1;
 }
 
 struct rows *rows_open(const char *path, const char *what_is_asked, struct error *err)
