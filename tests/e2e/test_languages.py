@@ -308,6 +308,9 @@ def test_over_http_and_mcp(sandpiper):
         if os.path.exists("/usr/bin/node"):
             message["params"]["arguments"] = {"code": "const n = [6, 7]; await n.reduce((a, b) => a * b)", "language": "js"}
             assert "42" in json.dumps(server.ask("/mcp", message, Accept="application/json, text/event-stream"))
+            message["params"]["arguments"] = {"code": "const m: number = 42; m", "language": "ts"}
+            text = server.ask("/mcp", message, Accept="application/json, text/event-stream")["result"]["content"][0]["text"]    # what a model reads
+            assert text == "42" or "TypeScript needs node 22.13 or later" in text, text
     finally:
         assert server.close() == 0
 

