@@ -14,6 +14,8 @@ import pytest
 
 from file_profiles import frame, make, prof
 
+pytestmark = pytest.mark.no_asan       # Python alone, called directly
+
 ROWS = 'name,city,n\n' + ''.join('a%d,K\xf6ln,%d\n' % (i, i) for i in range(200))
 
 
