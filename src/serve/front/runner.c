@@ -272,8 +272,7 @@ static int start_process(struct runner *r, bool again, struct error *err)
     messages_init(&r->in);
     writer_init(&r->out);
     loop_watch(r->loop, r->sock, POLLIN, on_socket, r);
-    if (r->start)
-        send_start(r);
+    bool may_start = r->start && r->start == r->number;
     if (again) {
         struct pending *a = request_new(++r->number, "again", NULL, false);
 
@@ -281,6 +280,10 @@ static int start_process(struct runner *r, bool again, struct error *err)
         a->next = r->asks;
         r->asks = a;
     }
+    if (may_start) /* "again" waits for the sandbox, too */
+        r->start = r->number;
+    if (r->start)
+        send_start(r);
     pump(r);
     return 0;
 }

@@ -46,12 +46,16 @@ static struct json *listen_(struct message_reader *in)
     return m;
 }
 
+static int64_t start = INT64_MAX; /* the last request whose sandbox may start */
+
 static void act(struct message_reader *in, const struct json *m)
 {
+    static bool held; /* a real one would wait for its sandbox */
     const char *op = json_text(json_get(m, "op"));
     int id = (int)json_int(json_get(m, "id"), 0);
     char line[200];
 
+    held = held || id > start;
     if (strcmp(op, "die") == 0)
         _exit(1);
     if (strcmp(op, "lie") == 0)
@@ -75,8 +79,8 @@ static void act(struct message_reader *in, const struct json *m)
         snprintf(line, sizeof line, "{\"id\":%d,\"result\":{\"text\":\"%s\"}}\n", id, text);
     } else {
         autofree char *arguments = json_print(json_get(m, "arguments"));
-        snprintf(line, sizeof line, "{\"id\":%d,\"result\":{\"op\":\"%s\",\"arguments\":%.100s}}\n", id, op,
-                 arguments);
+        snprintf(line, sizeof line, "{\"id\":%d,\"result\":{\"op\":\"%s\",\"arguments\":%.100s}}\n", id,
+                 held ? "held" : op, arguments);
     }
     say(line);
 }
@@ -101,6 +105,7 @@ static _Noreturn void child(int argc, char **argv)
         }
         if (json_get(m, "end"))
             _exit(0);
+        start = json_int(json_get(m, "start"), start);
         if (json_get(m, "op"))
             act(&in, m);
     }
@@ -376,6 +381,25 @@ static void killed_before_it_read(void **state)
         assert_true(h.replaced == 1 && h.gone == 0);
         finish(&h, r);
     }
+}
+
+/* So may the sandbox of the process that takes over what waited. */
+static void let_start_before_it_was_replaced(void **state)
+{
+    struct heard h;
+    struct runner *r = begin(&h);
+
+    (void)state;
+    await(&h, &h.ready, 1);
+    pid_t runner = other_child();
+    kill(runner, SIGSTOP);
+    ask(r, &h, "first");
+    runner_let_start(r);
+    kill(runner, SIGKILL);
+    await(&h, &h.done, 1);
+    assert_string_equal(h.text, "{\"op\":\"first\",\"arguments\":{}}");
+    assert_int_equal(h.replaced, 1);
+    finish(&h, r);
 }
 
 /* Nothing is tried without end: the second process that ends without reading a request ends it too. */
@@ -757,6 +781,7 @@ int main(int argc, char **argv)
         TEST(dies),
         TEST(replaced_while_others_wait),
         TEST(killed_before_it_read),
+        TEST(let_start_before_it_was_replaced),
         TEST(each_dies_at_once),
         TEST(ended),
         TEST(start_fails),
