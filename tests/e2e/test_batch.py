@@ -364,7 +364,8 @@ def test_a_service_that_comes_back(sandpiper, model):
     while len(m.asked) < 10:
         time.sleep(0.02)
     m.end()
-    assert p.stderr.readline().startswith(b"sandpiper: waiting: cannot reach 127.0.0.1:"), "it says what it waits for"
+    said = p.stderr.readline()
+    assert said.startswith(b"sandpiper: waiting: cannot reach 127.0.0.1:"), said
     model(sandpiper, port=int(m.url.split(":")[2].split("/")[0]))
     out, err = p.communicate(timeout=HANG)
     assert p.returncode == 0 and b"waiting" not in err and {x["status"] for x in lines(sandpiper)} == {"answered"}, (out, err)

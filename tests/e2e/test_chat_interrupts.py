@@ -132,7 +132,7 @@ def test_killed_code_goes_back_to_the_variables_before_it(sandpiper, serve):
     code = "import signal, time\nx = 6\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('started', flush=True)\nwhile True: time.sleep(0.1)"
     serve(sandpiper, [{"answer": {"calls": [{"code": code}]}}])
     p = start(sandpiper, size=(30, 200))
-    ask(p, "!x = 5", "")
+    ask(p, "!x = 5; x", "= 5")
     p.send("go\r")
     p.expect("\\| started")
     p.send("\x03")

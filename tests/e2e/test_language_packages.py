@@ -64,7 +64,7 @@ def test_typescript(with_node, serve):
     r = s.run("--with", NODE, "--languages", "ts,js", "go")
     assert r.code == 0 and r.out == "Six.\n", r
     p = start(s, "--with", NODE)
-    ask(p, "!ts const a: number[] = [1, 2, 4]", "")
+    ask(p, "!ts const a: number[] = [1, 2, 4]; a.length", "= 3")
     ask(p, "!js a.reduce((x, y) => x + y)", "= 7")
     ask(p, "!ts let b: = 1", "SyntaxError")
     leave(p)

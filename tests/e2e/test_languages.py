@@ -110,14 +110,14 @@ def test_a_model_has_a_shell_that_stays(sandpiper_on, serve):
 def test_an_interrupt_ends_the_cell_alone(sandpiper_on, serve):
     serve(sandpiper_on, [])
     p = start(sandpiper_on)
-    ask(p, "!sh y=7; cd /tmp", "")
+    ask(p, "!sh y=7; cd /tmp; echo $((y * 6))", "42")
     p.send("!sh f() { sleep 600; echo no; }; echo be''gin; f; echo no\r")     # what is typed is shown as well
     p.expect("begin")
     p.send("\x03")
     p.expect("are kept")
     p.expect("> ")
     ask(p, "!sh echo $y in $(pwd)", "7 in /tmp")
-    ask(p, "!x = 5", "")
+    ask(p, "!x = 5; x", "= 5")
     ask(p, "!sh trap '' INT; kill -9 $$", "variables and functions are gone; those of Python\\s+!?\\s*are kept")
     ask(p, "!sh echo [$y] $(pwd)", "\\[\\] /mnt/data")
     ask(p, "!x + 1", "= 6")
@@ -239,15 +239,17 @@ def test_ends_of_javascript(sandpiper, code, exit_code, said):
 @needs_node
 def test_javascript_stays(sandpiper, serve):
     serve(sandpiper, [])
-    chat_of(sandpiper, ("!js const x = [3, 4]; let y = 5", ""), ("!js const x = [1, 2, 3]; class A { b = 1 }", ""), ("!js x.map(n => n * y)", "= \\[ 5, 10, 15 \\]"),
+    chat_of(sandpiper, ("!js const x = [3, 4]; let y = 5; y", "= 5"), ("!js const x = [1, 2, 3]; class A { b = 1 }; x.length", "= 3"), ("!js x.map(n => n * y)", "= \\[ 5, 10, 15 \\]"),
             ("!js new A()", "= A \\{ b: 1 \\}"), ("!js require('path').basename('/a/b')", "= 'b'"), ("!js nothing", "ReferenceError: nothing is not defined"),
             ("!js setTimeout(() => { throw new Error('late') }, 1); 2", "= 2"), ("!js await new Promise(r => setTimeout(r, 50)); y + 1n", "TypeError"), ("!js y", "= 5"))
     p = start(sandpiper)
-    ask(p, "!js let y = 7", "")
-    for code in ("for (;;) {}", "await new Promise(good => setTimeout(good, 600000))", "process.on('SIGINT', () => {}); await 1", "for (;;) {}", "await new Promise(good => setTimeout(good, 600000))"):
+    ask(p, "!js let y = 7; y", "= 7")
+    late = "await new Promise(good => { globalThis.go = good })", "go(1); await new Promise(good => setTimeout(good, 600000))"    # the first answers while the second waits
+    for code in ("for (;;) {}", *late, "process.on('SIGINT', () => {}); await 1", "for (;;) {}", "await new Promise(good => setTimeout(good, 600000))"):
         p.send("!js console.log('be' + 'gin'); %s\r" % code)      # what is typed is shown as well
         p.expect("begin")
         if code.endswith("await 1"):        # from here on code listens too
+            p.expect("= 1")
             p.expect("> ")
             continue
         p.send("\x03")
