@@ -6,7 +6,7 @@
 # --check installs nothing: it says what is missing and the command, and exits 1. --plan prints one line of what would be installed and its
 # size, and nothing if all is there. Where we are neither root nor have sudo the command is printed and the exit code is 1 too. Engines are
 # apart from test: nobody gets a docker daemon on their laptop for running tests.
-# Only on Debian and Ubuntu is anything installed, and only there was it tried. On Fedora, Arch, openSUSE and Alpine the command is printed;
+# Only on Debian and Ubuntu is anything installed, and on Debian it was tried. On Fedora, Arch, openSUSE and Alpine the command is printed;
 # --for prints it anywhere, for all packages of the set.
 set -euo pipefail
 

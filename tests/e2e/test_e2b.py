@@ -129,6 +129,10 @@ def test_what_there_is_not(server):
         s = Sandbox.create(allow_internet_access=False)
         tell(refused(s.create_snapshot), refused(s.run_code, "1", language="bash", envs={"A": "1"}), s.get_info().allow_internet_access, s.kill())
         tell(len(Sandbox.list().next_items()))
+        from e2b import PtySize
+        s = Sandbox.create()
+        tell(refused(s.pty.create, PtySize(rows=24, cols=80)), refused(s.commands.run, "id", user="root"), refused(s.files.write, "a", "b", user="root"),
+             refused(Sandbox.create, volume_mounts={"/mnt/v": "v"}))
         """)
     template, network, much, long, internet, mode = told[0]
     assert "these sandboxes have no network" in internet[1] and "leave the mode out" in mode[1]
@@ -138,6 +142,8 @@ def test_what_there_is_not(server):
     assert "no network" in network[1]
     assert "16384 bytes" in much[1] and "timeout: must be at most 86400" in long[1]
     assert told[2] == [0]
+    pty, user, owner, volume = (words[1] for words in told[3])
+    assert "no pseudo-terminals" in pty and 'no user "root"' in user and 'no user "root"' in owner and "no volumes" in volume
 
 
 @pytest.mark.client("shapes/e2b-code-interpreter", "`run_code` with `envs`")
