@@ -10,6 +10,8 @@ import zipfile
 import pytest
 
 from bare_machine import BUILD, Machine, built, inside, need_root
+from clients import client
+from conftest import TREE
 from serving import Server
 from test_network import TlsServer, certificates  # noqa: F401 (a fixture)
 
@@ -45,6 +47,20 @@ def test_a_wheel_answers_in_a_bare_machine(installed, serve):
     assert (r.code, r.out) == (0, "It is 42.\n"), r
     listed = installed.run("sessions")                      # SQLite came along
     assert listed.code == 0 and "six times seven" in listed.out, listed
+
+
+def test_the_line_of_the_readme(sandpiper, serve, tmp_path):
+    """uvx with nothing but the wheel: no index, no cache."""
+    with open(os.path.join(TREE, "README.md"), encoding="utf-8") as f:
+        (line,) = re.findall(r"`(uvx [^`]*)`", f.read())
+    client("openai")                                        # beside uv, which installs the clients
+    os.makedirs(tmp_path / "build/dist")
+    os.symlink(built("wheel", WHEEL), tmp_path / "build/dist" / os.path.basename(built("wheel", WHEEL)))
+    serve(sandpiper, ANSWER)
+    env = dict(sandpiper.env(), PATH=os.path.join(BUILD, "clients/.uv/bin") + ":/usr/bin:/bin", UV_CACHE_DIR=str(tmp_path / "cache"), UV_OFFLINE="1")
+    done = subprocess.run(["bash", "-euc", line + ' "what is six times seven?"'], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=120,
+                          stdin=subprocess.DEVNULL)
+    assert (done.returncode, done.stdout) == (0, "It is 42.\n"), done
 
 
 @pytest.mark.slow(10)

@@ -113,6 +113,25 @@ def test_an_openai_client(sandpiper, serve, start, name, answers):
     assert "7919" in json.dumps(model.requests[1].body)        # the code ran, and the model was told
 
 
+def test_a_file_of_questions(sandpiper, serve):
+    """Both blocks as they stand, with files of two rows."""
+    text = read("docs/PROGRAMS.md").split("**A file of questions**")[1]
+    lines = [line.strip() for line in re.findall(r"^    (.*)$", text, re.M)[:3]]
+    model = serve(sandpiper, [{"answer": {"text": "Done."}}] * 4, model="m")
+    for name, content in (("firms.csv", "company,date\nAcme,2020\nInitech,2021\n"), ("sales.csv", "month,revenue\n1,10\n"), ("load.py", "total = 10\n"),
+                          ("tasks.jsonl", '{"id": "a", "question": "one?"}\n{"id": "b", "question": "two?"}\n')):
+        sandpiper.write(name, content)
+    env = dict(sandpiper.env(), PATH="%s:/usr/bin:/bin" % installed(sandpiper))
+    done = [subprocess.run(["bash", "-euc", line], env=env, cwd=sandpiper.work, capture_output=True, text=True, timeout=LONG, stdin=subprocess.DEVNULL)
+            for line in lines]
+    assert [d.returncode for d in done] == [0, 0, 0], done
+    asked = json.dumps([q.body for q in model.requests])
+    assert all(words in asked for words in ("How old is Acme at 2020?", "How old is Initech at 2021?", "one?", "two?")), asked
+    for name in "ages.jsonl", "out.jsonl":
+        with open(os.path.join(sandpiper.work, name), encoding="utf-8") as f:
+            assert [json.loads(row)["answer"] for row in f] == ["Done.", "Done."]
+
+
 def test_dify(sandpiper, start):
     """Its code node reads these two variables and sends this."""
     server = start()
