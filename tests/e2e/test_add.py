@@ -5,6 +5,7 @@ import gzip
 import os
 import re
 import resource
+import select
 import signal
 import socket
 import sqlite3
@@ -16,7 +17,7 @@ import pytest
 
 from chat_keys import ask, leave, said, start
 from conftest import make_at
-from program import children
+from program import HANG, children
 
 USER = 56000 + os.getpid() % 1000       # an ordinary one
 CSV = "day,amount\n2024-01-01,5\n2024-01-02,7\n"
@@ -440,18 +441,21 @@ def test_packed_data_is_described(sandpiper, serve):
 # ---------------------------------------------------------------------------------------------- what a new sandbox gets back
 
 def end_sandbox(pid):
-    """Kill everything below that process, as somebody would who cleans up."""
+    """Kill everything below that process, as somebody would who cleans up, and see it end: one that is killed goes on until it has a processor."""
     todo, found = [pid], []
     while todo:
+        entry = todo.pop()
         with contextlib.suppress(OSError):      # it has ended
-            below = children(todo.pop())
-            found, todo = found + below, todo + below
+            todo += children(entry)
+            if entry != pid:
+                found.append((os.pidfd_open(entry), entry))
     assert found
-    for entry in found:
-        try:
-            os.kill(entry, signal.SIGKILL)
-        except ProcessLookupError:
-            pass                                # it ended with the one before
+    for fd, entry in found:
+        with contextlib.suppress(ProcessLookupError):       # it ended with the one before
+            signal.pidfd_send_signal(fd, signal.SIGKILL)
+    for fd, entry in found:
+        assert select.select([fd], [], [], HANG)[0], "%d was killed, and has not ended" % entry
+        os.close(fd)
 
 
 def test_a_new_sandbox_gets_the_files_back(sandpiper, serve):
