@@ -5,7 +5,7 @@
 #                  with the first alone
 #   run.sh test    units and end to end with the release build, on every engine that is there; the wire cases
 #   run.sh check   the rest: units and end to end (on bwrap) with ASan and UBSan, but for the tests of something
-#                  else than the program's own memory (marked "no_asan"); the long repetitions (marked "check") with
+#                  else than the program's own memory (marked "no_asan", or but for the first case, "asan_once"); the long repetitions (marked "check") with
 #                  the release build on every engine; the containment probes
 #   run.sh ready   no test: gets from the network, and builds, what the others need, for who runs them all (CI)
 #

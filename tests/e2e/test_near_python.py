@@ -43,6 +43,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.asan_once
 @pytest.mark.parametrize("name", REPAIRED)
 def test_what_is_mechanical_is_repaired(sandpiper, name):
     code, out, told = REPAIRED[name]
@@ -51,6 +52,7 @@ def test_what_is_mechanical_is_repaired(sandpiper, name):
     assert r.err.startswith("[not valid Python as it came; it ran with") and told in r.err and r.err.count("\n") == 1, r.err
 
 
+@pytest.mark.asan_once
 @pytest.mark.parametrize("name", COMMANDS)
 def test_notebook_commands(sandpiper, name):
     code, out = COMMANDS[name]
@@ -58,6 +60,7 @@ def test_notebook_commands(sandpiper, name):
     assert (r.code, r.out) == (0, out) and "[" not in r.err, r
 
 
+@pytest.mark.asan_once
 @pytest.mark.parametrize("code", ["def f(:\n    pass", "print('a", "x = (", "import os\nprint(1) x", "a\u00a0b", "!", "\u201c", ">>>", "```\n```"])
 def test_the_rest_fails_as_it_did(sandpiper, code):
     r = sandpiper.run("exec", "-", stdin=code)

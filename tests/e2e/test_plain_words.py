@@ -12,6 +12,7 @@ from raw_server import RawServer
 NEED_A_KEY = [name for name, row in ROWS.items() if listed(row.get("key_variable")) and not row.get("local")]
 
 
+@pytest.mark.asan_once
 @pytest.mark.parametrize("name", NEED_A_KEY)
 @pytest.mark.parametrize("way", ["one", "script"])
 def test_a_key_that_is_not_set(bare, name, way):
