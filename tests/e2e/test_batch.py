@@ -419,18 +419,23 @@ def test_lines_of_another_program(sandpiper, model):
     assert r.out.startswith("5 rows: 5 answered, 0 not\n"), r
 
 
-def test_how_many_start_at_once(sandpiper, model):
-    """Each sandbox takes its time to start; what it has started is no concern of the limit."""
-    model(sandpiper, wait=0.5)
+@pytest.mark.parametrize("what", ["sandboxes", "processes"])
+def test_how_many_start_at_once(sandpiper, model, what):
+    """Each takes its time to start (a process: for its key); what has started is no concern of the limit."""
+    m = model(sandpiper, wait=0.5)
     rows(sandpiper, 8)
-    use(sandpiper, ["sh", "-c", 'echo + >> "$0"; sleep 0.4; echo - >> "$0"; exec "$@"', sandpiper.path("starts"), *BOX])
+    slow = ["sh", "-c", 'echo + >> "$0"; sleep 0.4; echo - >> "$0"; exec "$@"', sandpiper.path("starts")]
+    if what == "sandboxes":
+        use(sandpiper, slow + BOX)
+    else:
+        sandpiper.configure("provider: mine\nmodel: test-model\nproviders: %s\n" % json.dumps({"mine": {"base_url": m.url, "api_key_command": [*slow, "echo", "key"]}}))
+        sandpiper.url = None
     assert sandpiper.run("batch", "q.jsonl", "-o", "out.jsonl", "-j", "8", "--max-starting", "2").code == 0
-    now, most = 0, 0
-    with open(sandpiper.path("starts")) as f:
-        for sign in f.read().split():
-            now += 1 if sign == "+" else -1
-            most = max(most, now)
-    assert most == 2, most
+    now, most, signs = 0, 0, open(sandpiper.path("starts")).read().split()
+    for sign in signs:
+        now += 1 if sign == "+" else -1
+        most = max(most, now)
+    assert most == 2 and len(signs) == 16, signs
 
 
 def test_the_model_is_asked_before_there_is_a_sandbox(sandpiper, model):

@@ -85,6 +85,8 @@ static void send_event_line(void *ctx, const struct event *e)
 
     if (!q->child)
         return;
+    if (e->type == EVENT_QUESTION)
+        runner_child_event(q->child, "begun", json_object());
     if (e->type == EVENT_PHASE && e->phase.phase == PHASE_RETRYING)
         runner_child_event(q->child, "retry",
                            json_object_of({"ms", json_integer(e->phase.until - clock_ms())}));

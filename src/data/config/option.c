@@ -298,7 +298,7 @@ const struct option option_table[] = {
      .commands = FOR_BATCH, .help = "rows at once; auto: as many as the service takes"},
     {"max-starting", 0, "max_starting", "SANDPIPER_MAX_STARTING", OPTION_INT, TO(front.max_starting),
      .def = "0", .min = "0", .max = "1000", .arg = "N", .group = batch, .commands = FOR_BATCH,
-     .help = "sandboxes that start at once; 0: one a processor, at least 4"},
+     .help = "sandboxes, and processes, that start at once; 0: one a processor, at least 8"},
     {"only", 0, NULL, NULL, OPTION_STRING, TO(front.only), .arg = "ID", .group = batch, .commands = FOR_BATCH,
      .help = "ask only the row with this id"},
     {"limit", 0, NULL, NULL, OPTION_INT, TO(front.limit), .min = "1", .max = "2000000000", .arg = "N",

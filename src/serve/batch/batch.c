@@ -43,6 +43,7 @@ struct place { /* in which a row is asked */
     struct due due;
     struct runner *runner; /* of a place that is free, it waits for another row; or NULL */
     bool taken, ended;
+    bool begun;       /* its process has started, and asks the model */
     bool started, up; /* its sandbox may start; has done so */
     bool whole;       /* nothing went wrong, so that the runner may take another row */
     int64_t began;
@@ -252,6 +253,7 @@ static void on_row_event(void *ctx, const struct json *event)
     struct place *p = ctx;
     const struct json *agent = json_get(event, "agent");
 
+    p->begun = true;
     if (json_is(agent, "tool_call") && json_str(json_get(agent, "code")))
         json_add(p->code, json_copy(json_get(agent, "code")));
     else if (!strcmp(json_text(json_get(event, "event")), "retry"))
@@ -446,6 +448,7 @@ static bool ask_row(struct place *p, struct due d)
     }
     const struct runner_listener l = {p, on_row_event, on_row_done};
 
+    bool fresh = !p->runner || runner_lost(p->runner);
     if (!has_runner(p, &err)) {
         if (b->n->running)
             return false; /* no room for another process: when one of the others has ended */
@@ -453,6 +456,7 @@ static bool ask_row(struct place *p, struct due d)
         return true;
     }
     p->taken = true;
+    p->begun = !fresh;
     p->due = d;
     p->began = clock_ms();
     p->code = json_array();
@@ -465,12 +469,22 @@ static bool ask_row(struct place *p, struct due d)
     return true;
 }
 
-static unsigned places_starting(const struct batch *b)
-{
-    unsigned n = 0;
+/* What is being started: processes that do not ask yet, and sandboxes. Of each so many at once, since they
+ * take a processor for a while. */
+struct starts {
+    unsigned processes, sandboxes;
+};
 
-    for (unsigned i = 0; i < b->n_places; i++)
-        n += b->places[i].started && !b->places[i].up && !b->places[i].ended;
+static struct starts count_starts(const struct batch *b)
+{
+    struct starts n = {0};
+
+    for (unsigned i = 0; i < b->n_places; i++) {
+        const struct place *p = &b->places[i];
+
+        n.processes += p->taken && !p->begun && !p->ended;
+        n.sandboxes += p->started && !p->up && !p->ended;
+    }
     return n;
 }
 
@@ -493,7 +507,7 @@ static void start_sandboxes(struct batch *b)
 {
     struct place *next;
 
-    for (unsigned n = places_starting(b); n < b->o->starting && (next = next_to_start(b)); n++) {
+    for (unsigned n = count_starts(b).sandboxes; n < b->o->starting && (next = next_to_start(b)); n++) {
         next->started = true;
         runner_let_start(next->runner);
     }
@@ -501,16 +515,19 @@ static void start_sandboxes(struct batch *b)
 
 static void fill_places(struct batch *b)
 {
+    unsigned starts = count_starts(b).processes;
+
     for (unsigned i = 0; i < b->n_places && b->first < b->last && !b->n->stopping; i++) {
         if (b->n->running >= (b->lost ? 1 : (unsigned)b->window) || clock_ms() < b->not_before)
             break;
-        if (b->places[i].taken)
+        if (b->places[i].taken || (!b->places[i].runner && starts >= b->o->starting))
             continue;
         struct due d = b->due[b->first++];
         if (!ask_row(&b->places[i], d)) {
             b->first--;
             break;
         }
+        starts += b->places[i].taken && !b->places[i].begun;
     }
 }
 
