@@ -99,6 +99,22 @@ def test_an_mcp_client(sandpiper, name):
     assert json.loads(done.stdout)["content"][0]["text"] == "42\n"
 
 
+@pytest.mark.client("mcpnode/@modelcontextprotocol/inspector", "the configuration for HTTP")
+@pytest.mark.slow(10)
+def test_an_mcp_client_over_http(sandpiper, start):
+    """The other configuration of that page."""
+    node, server = client("mcpnode", "node"), start()
+    programs = os.path.join(os.path.dirname(os.path.dirname(node)), "npm", "node_modules", ".bin")
+    text = block("docs/PROGRAMS.md", "Over HTTP, `sandpiper serve`")
+    config = sandpiper.write("mcp.json", text.replace("TOKEN", server.token).replace("127.0.0.1:8000", server.host))
+    env = dict(sandpiper.env(), PATH=":".join([os.path.dirname(node), os.environ["PATH"]]), NO_PROXY="*")
+    done = subprocess.run([os.path.join(programs, "mcp-inspector"), "--cli", "--config", config, "--server", "python", "--method", "tools/call", "--tool-name",
+                           "execute_python", "--tool-arg", "code=print(6 * 7)"], env=env, cwd=sandpiper.work, capture_output=True, text=True, timeout=LONG,
+                          stdin=subprocess.DEVNULL)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(done.stdout)["content"][0]["text"].startswith("42\n")
+
+
 @pytest.mark.client("openai/llm", "the lines of the README")
 @pytest.mark.client("openai/openai", "the lines of the README")
 @pytest.mark.slow(30)
