@@ -88,8 +88,6 @@ def command_start(self, words, prepare=None):
         try:
             posix.dup2(out_in, 1)
             posix.dup2(err_in, 2)
-            for number in (_signal.SIGINT, _signal.SIGPIPE, _signal.SIGXFSZ):
-                _signal.signal(number, _signal.SIG_DFL)
             command_become(prepare(words) if prepare else words)
         finally:
             posix._exit(127)
@@ -100,6 +98,8 @@ def command_start(self, words, prepare=None):
 
 def command_become(words):
     """Never returns. The exit codes are those of a shell."""
+    for number in (_signal.SIGINT, _signal.SIGPIPE, _signal.SIGXFSZ):
+        _signal.signal(number, _signal.SIG_DFL)
     name, why = words[0], 'not found'
     path = posix.environ.get(b'PATH', b'/usr/local/bin:/usr/bin:/bin')
     folders = [b''] if b'/' in name else path.split(b':')

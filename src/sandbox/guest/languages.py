@@ -148,8 +148,6 @@ class Kernel(Command):                  # noqa: from commands.py
         try:
             for fd, place in zip([posix.dup(fd) for fd in fds], (0, 1, 2, *KERNEL_FDS)):
                 posix.dup2(fd, place)
-            for number in (_signal.SIGINT, _signal.SIGPIPE, _signal.SIGXFSZ):
-                _signal.signal(number, _signal.SIG_DFL)
             command_become(self.how.words)      # noqa: from commands.py
         finally:
             posix._exit(127)

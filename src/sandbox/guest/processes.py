@@ -88,8 +88,6 @@ def process_become(words, env, folder, fds):
         for number, fd in enumerate(fds):
             if fd >= 0:
                 posix.dup2(fd, number)
-        for number in (_signal.SIGINT, _signal.SIGPIPE, _signal.SIGXFSZ):
-            _signal.signal(number, _signal.SIG_DFL)
         for one in env:
             name, _, value = one.partition(b'=')
             posix.environ[name] = value
