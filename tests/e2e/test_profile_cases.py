@@ -251,6 +251,14 @@ def test_a_file_with_other_columns_among_those_of_a_year_is_told(tmp_path):
     assert '# 8 rows, without those with other columns: sales_2024_03.csv' in said, said
 
 
+def test_the_null_marks_of_a_web_page_keep_no_column_from_its_type(tmp_path):
+    pytest.importorskip('lxml')
+    cells = '<tr>%s</tr>' % ('<td>%s</td>' * 3)
+    page = '<table>%s</table>' % ''.join(cells % row for row in [('a', 'share', 'day'), *((i, '%d %%' % i, '2024-01-%02d' % (i + 1)) for i in range(9)), (9, 'none', '-')])
+    df = first_frame(prof.profile(make(tmp_path, 'a.html', page)))
+    assert df['share'].sum() == 36 and df['share'].isna().sum() == 1 and df['day'][8].day == 9
+
+
 @pytest.mark.parametrize('form', ['tar', 'tar.gz', 'zip'])
 def test_the_tables_of_an_archive_that_are_alike_are_one(tmp_path, form):
     os.makedirs(tmp_path / 'in')

@@ -179,7 +179,7 @@ def lenient(said, path):
     return said if 'errors=' in said else said.replace(start, start + ', errors="replace"', 1)
 
 
-def binary(path, raw, size):
+def binary(path, raw):
     if picture_kind(raw):
         return image(path, raw)
     if raw[:4] == b'PK\x03\x04':
@@ -199,8 +199,6 @@ def binary(path, raw, size):
         return tar_members(path)
     if raw[:8] == b'\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1':
         return old_office(path, raw)
-    if re.match(rb'__CURSOR=|__REALTIME_TIMESTAMP=', raw):
-        return journal(path, raw, size)
     return None
 
 
@@ -251,7 +249,7 @@ def file_profile(path):
     said = None
     if not size:
         return 'it is empty'
-    said = binary(path, raw, size)
+    said = binary(path, raw)
     text, encoding = (None, '') if said else decode_text(raw, whole)
     if text is None and not said:       # a log that was cut by a crash has NULs in it
         said = log_text(path, raw.replace(b'\0', b'').decode('utf-8', 'replace'), 'utf-8', whole)

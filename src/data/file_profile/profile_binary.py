@@ -45,15 +45,13 @@ def binary_table(path, raw):
         return None
     _, _, what, line, package = next((b for b in found if has(b[4])), found[0])
     kind, size = what.split(' ', 1)[1].replace(' file', ''), '%d bytes' % os.stat(path).st_size
+    package = package if 'df = ' not in line or has('pandas') else 'pandas'
     if not has(package):
         name = 'python3-' + DEBIAN.get(package, package)
         TROUBLE.append('nothing in the sandbox reads %s: use --sandbox docker after "make image"' % kind)
         return ('%s, %s. No package here reads %s: %s is missing. Tell the user: '
                 'sandpiper --sandbox docker (after "make image") reads it, or bwrap once %s (%s) is '
                 'installed for the Python of this machine' % (what, size, kind, package, package, name))
-    if not has('pandas') and 'df = ' in line:
-        return ('import pyarrow.parquet; rows = pyarrow.parquet.read_table(%r).to_pylist()\n%s, %s' %
-                (path, what, size)) if 'parquet' in line else '%s, %s' % (what, size)
     try:
         return frame_of_binary(path, line % path) if 'df = ' in line else array(line % path, what)
     except Exception as e:

@@ -13,40 +13,27 @@ def spans(line):
     return [m.span() for m in re.finditer(r'\S+', line)]
 
 
-def character_counts(lines):
-    """(how many lines have a character there, lines examined)."""
-    change, n = [0] * (max(map(len, lines), default=0) + 2), 0
-    for s in in_time(lines, FIXED_SECONDS):
-        for begin, end in spans(s):
-            change[begin] += 1
-            change[end] -= 1
-        n += 1
-    return list(itertools.accumulate(change)), n
-
-
-def filled(counts, but=0):
-    """[(begin, end)] of the columns that more than that many lines have a character in."""
-    out, begin = [], None
-    for i, n in enumerate(counts):
-        if n > but and begin is None:
-            begin = i
-        elif n <= but and begin is not None:
-            out.append((begin, i))
-            begin = None
-    return out
+def filled(lines, most_of=False):
+    """[(begin, end)] of the columns in which lines have a character, or enough of them; lines examined."""
+    counts, n = collections.Counter(), 0
+    for n, s in enumerate(in_time(lines, FIXED_SECONDS), 1):
+        counts.update(i for span in spans(s) for i in range(*span))
+    out = []
+    for i in sorted(i for i in counts if counts[i] > (max(n // ODD, n >= 10) if most_of else 0)):
+        out[-1:] = [(out[-1][0], i + 1)] if out and out[-1][1] == i else [*out[-1:], (i, i + 1)]
+    return out, n
 
 
 def bounds_of(lines):
     """(bounds, lines of another form, such as a total): these have no blank between two columns. The first
     line may be a header, so it does not count."""
-    counts, n = character_counts(lines[1:])
+    loose, n = filled(lines[1:], True)
     most = max(n // ODD, n >= 10)
-    loose = filled(counts, most)
     gaps = [(a[1], b[0]) for a, b in zip(loose, loose[1:])]
     odd = {s for s in lines[1:n + 1] if any(s[a:b] and ' ' not in s[a:b] for a, b in gaps)}
     if len(odd) > 2 * most:
         odd = set()
-    return filled(character_counts([s for s in lines[:n + 1] if s not in odd])[0]), sorted(odd)
+    return filled([s for s in lines[:n + 1] if s not in odd])[0], sorted(odd)
 
 
 def with_header(bounds, header, body):
@@ -108,10 +95,6 @@ class Layout:
             self.above = lines[:self.skip]
             self.settle([s for s in lines[self.skip:] if s.strip()])
 
-    def before(self):
-        """Lines before the body."""
-        return self.skip + self.header + self.rule
-
     def settle(self, lines):
         self.bounds, self.odd = bounds_of(lines)
         odd = set(self.odd)
@@ -172,7 +155,7 @@ class FixedProposal(OwnProposal):
 
 def fixed_width(path, text, encoding, whole):
     lines = [s.rstrip('\r') for s in log_lines(text, whole)]
-    if len(lines) < 3 or '\t' in text[:65536] or max(map(len, lines)) > FIXED_WIDTH:
+    if not has('pandas') or len(lines) < 3 or '\t' in text[:65536] or max(map(len, lines)) > FIXED_WIDTH:
         return None
     layout = Layout(lines)
     said = blank_separated(path, text, encoding, whole) if layout.is_worse_than_words(lines) else None
@@ -180,11 +163,6 @@ def fixed_width(path, text, encoding, whole):
         return said
     if not 1 < len(layout.bounds) <= 200 or not layout.body:
         return None
-    if not has('pandas'):
-        rows = cells(layout.body, layout.bounds)
-        return ('rows = [[s[a:b].strip() for a, b in %r] for s in list(open(%r, encoding=%r))[%d:] '
-                'if s.strip()]\nfixed width, %d rows, all values text, columns: %s' % (
-                    layout.bounds, path, encoding, layout.before(), len(rows), layout.names.strip()))
     sample = '\n'.join(lines) + '\n' if not whole or len(text) > FIXED_MOST else None
     if sample:
         sample = sample[:sample.rfind('\n', 0, FIXED_MOST) + 1].encode(encoding, 'replace')
@@ -197,5 +175,5 @@ def fixed_width(path, text, encoding, whole):
         return None
     if sample:
         t.total = 'about %d rows, looked at the first %d' % (
-            max(count_rows(path) - layout.before(), len(t.frame)), len(t.frame))
+            max(count_rows(path) - layout.skip - layout.header - layout.rule, len(t.frame)), len(t.frame))
     return told(import_first(t.lines), t, 'fixed width, ')

@@ -367,6 +367,8 @@ def statements_for_text(frame):
             code = "pd.to_numeric({}, errors='coerce')"
         elif p.kind == 'float' and p.form in ('.', ',') and not p.code:
             code = number_code(list(kept), '', p.form)
+        if p.marks and 'coerce' not in code:
+            code = code.replace('{}', '{}.mask({}.isin(%r))' % p.marks, 1)
         if p.remark:
             remarks[name] = p.remark
         if code:

@@ -214,7 +214,9 @@ def log_by(path, text, encoding, whole, forms):
             other += bool(s.strip())
             continue
         d = m.groupdict()
-        at = journal_time(d['time'] + '000000') if when == 's' else d['time']
+        at = d['time']
+        if when == 's':
+            at = str(datetime.datetime.fromtimestamp(int(at), datetime.timezone.utc))[:19]
         log.feed(at, [(k, d[k]) for k in counted], d.get('message') or d.get('path'))
         times[d['time']] = None
     rest = not whole or seen < len(lines)
@@ -246,12 +248,12 @@ def log_timed(path, text, encoding, whole):
     return log_by(path, text, encoding, whole, TIMED_FORMS)
 
 
-# Records whose fields have names: JSON lines, logfmt, the journal's export. These are the usual names of the
+# Records whose fields have names: JSON lines, logfmt. These are the usual names of the
 # time, the level and the message.
 
-LOG_KEYS = (('time', ('time', 'timestamp', 'ts', '@timestamp', 'datetime', 't', '__REALTIME_TIMESTAMP')),
-            ('level', ('level', 'lvl', 'severity', 'levelname', 'loglevel', 'log.level', 'PRIORITY')),
-            ('message', ('message', 'msg', 'event', 'MESSAGE')))
+LOG_KEYS = (('time', ('time', 'timestamp', 'ts', '@timestamp', 'datetime', 't')),
+            ('level', ('level', 'lvl', 'severity', 'levelname', 'loglevel', 'log.level')),
+            ('message', ('message', 'msg', 'event')))
 
 
 def log_keys(items):
@@ -266,22 +268,16 @@ def log_keys(items):
     return found if 'time' in found and len(found) > 1 else None
 
 
-def log_of(items, keys, more=()):
-    """Counts the records of a log."""
-    log, counted = Log(), [keys['level']] if 'level' in keys else []
-    for r in in_time(items, LOG_SECONDS):
-        if isinstance(r, dict):
-            log.feed(str(r.get(keys['time'], '')), [(k, str(r[k])) for k in (*counted, *more) if k in r],
-                     str(r.get(keys.get('message'), '') or ''))
-    return log
-
-
-def log_facts(said, items, more=()):
+def log_facts(said, items):
     """said is the profile of the records as a table; what matters in a log replaces its first rows."""
     keys = log_keys(items)
     if not keys or not said:
         return said
-    log = log_of(items, keys, more)
+    log, counted = Log(), [keys['level']] if 'level' in keys else []
+    for r in in_time(items, LOG_SECONDS):
+        if isinstance(r, dict):
+            log.feed(str(r.get(keys['time'], '')), [(k, str(r[k])) for k in counted if k in r],
+                     str(r.get(keys.get('message'), '') or ''))
     begun = said.split('\nfirst ')[0]
     lines = [begun[:MOST - 500], 'a log%s' % log.span()] + log.fields()
     return '\n'.join(lines + log.common(MOST - 20 - sum(len(s) + 1 for s in lines)))
@@ -302,41 +298,3 @@ def logfmt(path, text, encoding, whole):
                                                       ', of about %d' % count_rows(path))
     said = records(items, read, what, '[%s]' % rows)
     return log_facts(said or '%s\n%d %s' % (read, len(items), what), items)
-
-
-def journal(path, raw, size):
-    """The output of journalctl -o export: a block of FIELD=value lines for each entry. A value with a newline
-    is written as its length and its bytes; such values are only counted here."""
-    whole = len(raw) == size
-    text = raw.decode('utf-8', 'replace')
-    blocks = [b for b in text.split('\n\n') if '=' in b]
-    if not whole and len(blocks) > 1:
-        blocks.pop()
-    items = [dict(s[:LOG_LINE].split('=', 1) for s in b.split('\n') if '=' in s)
-             for b in in_time(blocks, LOG_SECONDS)]
-    items = [r for r in items if '__REALTIME_TIMESTAMP' in r]
-    if not items:
-        return None
-    for r in items:
-        r['time'] = journal_time(r['__REALTIME_TIMESTAMP'])
-    read = log_frame('dict(s.split("=", 1) for s in b.split("\\n") if "=" in s) '
-                     'for b in open(%r, errors="replace").read().split("\\n\\n") if b.strip()' % path,
-                     'datetime')
-    if has('pandas'):
-        read += "; df['time'] = pd.to_datetime(df['__REALTIME_TIMESTAMP'].astype(float), unit='us')"
-    log = log_of(items, {'time': 'time', 'level': 'PRIORITY', 'message': 'MESSAGE'},
-                 ('SYSLOG_IDENTIFIER', '_SYSTEMD_UNIT', '_HOSTNAME'))
-    names = list(dict.fromkeys(k for r in items[:200] for k in r if k != 'time'))
-    odd = sum('MESSAGE' not in r for r in items)
-    return log_said([read], log, '%d entries%s' % (len(items), '' if whole and len(items) == len(blocks) else
-                                                         ' looked at'), "a log, the journal's export form",
-                    ('PRIORITY: 3 error, 4 warning, 5 notice, 6 info; times are UTC',
-                     '%d entries have no MESSAGE of one line' % odd if odd else '',
-                     'fields: ' + clean(', '.join(clean(k, 40) for k in names), 400)))
-
-
-def journal_time(micros):
-    try:
-        return str(datetime.datetime.fromtimestamp(int(micros[:17]) / 1e6, datetime.timezone.utc))[:19]
-    except (ValueError, OverflowError, OSError):
-        return ''

@@ -72,6 +72,7 @@ ENGINES = {'calamine': 'python_calamine'}       # names of modules, where they a
 
 def sheets_or_why(path, what, *engines):
     """The profile of a workbook by the first of these engines of pandas that reads it, or what is wrong."""
+    engines = engines if has('pandas') else ('pandas',)
     there = [e for e in engines if has(ENGINES.get(e, e))]
     wrong = ''
     for engine in there:
@@ -111,10 +112,6 @@ def workbook(path, engine):
     worksheets = sheets_of(path, engine)
     merged = merged_down(path) if engine == 'openpyxl' else {}
     parts = [SheetPart(s, merged.get(i, ())) for i, s in enumerate(worksheets[:SHEETS])]
-    if not has('pandas'):
-        return '\n'.join(['import openpyxl; rows = list(openpyxl.load_workbook(%r, data_only=True)[%r]'
-                          '.iter_rows(values_only=True))' % (path, p.title) for p in parts[:1]]
-                         + ['%r: columns %s' % (p.title, clean(', '.join(p.names), 200)) for p in parts])
     alike = sheets_alike(parts, worksheets)
     opened = OpenBook(path, engine)
     sheets, used = [], {'df', 'pd', 'together'}
