@@ -98,18 +98,19 @@ def words_of(there, group):
 
 
 def judged(there, group, p, probe, after):
-    """One that was merely slow, on a machine that is busy with something else, has all the time it needs in a session of its own. What is locked
-    for good is so there too. One that was too slow to tell anything is tried again."""
+    """One that was merely slow, itself or the cell after it, on a machine that is busy with something else, has all the time it needs in a session
+    of its own. What is locked for good is so there too. One that was too slow to tell anything is tried again."""
     found = judge_pair(there, group, p, probe, after)
     for _ in range(3):
-        if found.verdict != NOT_RUN and (found.verdict != BROKEN or probe.status != "timeout"):
+        if found.verdict != NOT_RUN and (found.verdict != BROKEN or "timeout" not in (probe.status, after.status)):
             break
         patient = copy.copy(p)
         patient.code = p.code.replace(*limits.PATIENCE)
         alone = [{"code": "kept = 7"}, *calls_of(patient, group, new_mark())]
         cells, _, _ = play(there, alone, *words_of(there, group), "--timeout", "20s")
         if len(cells) == 3:
-            found, probe = judge_pair(there, group, p, *cells[1:]), cells[1]
+            _, probe, after = cells
+            found = judge_pair(there, group, p, probe, after)
         if found.verdict != NOT_RUN:
             break
     return found
