@@ -57,7 +57,7 @@ def test_a_wrong_key_is_told(sandpiper, serve, name):
     assert service.key_variable in r.err and "key-of-" not in r.err, r
 
 
-@pytest.mark.parametrize("effort", ["low", "high", "none"])
+@pytest.mark.parametrize("effort", ["low", pytest.param("high", marks=pytest.mark.no_asan), "none"])     # to our memory high is as low
 @pytest.mark.parametrize("name", sorted(ROWS))
 def test_how_long_it_thinks(sandpiper, serve, name, effort):
     """What is asked for is in effect where the service has it, the nearest where it has not; never a refusal for the user."""
