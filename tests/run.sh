@@ -16,7 +16,7 @@
 # once more when all the rest is over, alone: what fails alone as well has failed, what passes then is a flake. Flakes are named in the summary,
 # and with more than FLAKES_MOST of them the run has failed.
 #
-#   SANDPIPER_TEST_JOBS     tests at once (four times the processors, since most of their time they wait)
+#   SANDPIPER_TEST_JOBS     tests at once (three times the processors, since much of their time they wait)
 #   SANDPIPER_TEST_FLAKES   a file to which the flakes are added, for several runs that are counted together (CI)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -25,7 +25,7 @@ what=${1:-test}
 [ $# = 0 ] || shift
 setup/packages.sh test
 jobs=$(nproc)
-workers=${SANDPIPER_TEST_JOBS:-$((4 * jobs))}
+workers=${SANDPIPER_TEST_JOBS:-$((3 * jobs))}
 scratch=$(mktemp -d)
 trap 'cat "$scratch"/beside 2>/dev/null || true; rm -rf "$scratch"' EXIT
 # Seconds for one test and for a round of tests. A test that hangs has failed, with the line that it hung at; CI never waits for one.
@@ -183,7 +183,7 @@ unit_round() { step "units, $1" units "${2:-$1}"; }
 distributed() { tests/distribution.sh wheel machine deb again arm64; }
 long_round() {
     step "what is distributed" distributed
-    step "long repetitions, release" e2e release "$engines" check $((workers / 2)) "$@"
+    step "long repetitions, release" e2e release "$engines" check $((workers * 2 / 3)) "$@"
     step "containment probes" probe
 }
 
