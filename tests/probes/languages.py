@@ -4,7 +4,7 @@ import os
 
 from program import PLACES
 
-from .cell import KIB, MARK, MIB, Probe, ok, ok_out, out_of_memory, timed_out
+from .cell import KIB, MARK, MIB, Probe, ok, ok_out, out_of_memory, soon, timed_out
 
 SHELL = tuple(place for place in PLACES if place != "podman-rootless")       # the image of that user has no bash
 NODE = tuple(p for p in ("docker", "podman", "bwrap") if p != "bwrap" or os.path.exists("/usr/bin/node"))   # it does not start where memory is limited by process
@@ -49,11 +49,11 @@ def call_of(probe, code):
 
 
 def ended(*statuses):
-    return lambda c: c.status in statuses and c.seconds < 8 and c.out == ""
+    return lambda c: c.status in statuses and soon(c) and c.out == ""
 
 
 def flooded(c):
-    return c.status in ("timeout", "output") and len(c.out) <= 17 * MIB and len(c.model_text) < 64 * KIB and c.seconds < 8
+    return c.status in ("timeout", "output") and len(c.out) <= 17 * MIB and len(c.model_text) < 64 * KIB and soon(c)
 
 
 FILES = ["/proc/1/environ", "/proc/1/mem", "/proc/1/maps", "/proc/1/cwd/etc/shadow", "/proc/1/root/etc/shadow", "/etc/shadow", "/root/.bashrc", "/root/.ssh/id_rsa", "/var/run/docker.sock"]
@@ -72,7 +72,7 @@ SHELL_PROBES = [
     spoken("G01", "sh", "it cannot use more than the memory", "x=$(head -c 600M /dev/zero | tr '\\0' a); echo ${#x} | grep 629145600",
            lambda c: c.status in ("memory", "exit", "died", "timeout") and "629145600" not in c.out),
     spoken("G02", "sh", "a fork bomb is held by the limit of processes, and ends with the session",
-           "b() { b & b & wait; }; (echo -n %s >/proc/$BASHPID/comm; b) 2>/dev/null" % MARK, lambda c: c.status in ("timeout", "ok", "exit") and c.seconds < 8),
+           "b() { b & b & wait; }; (echo -n %s >/proc/$BASHPID/comm; b) 2>/dev/null" % MARK, lambda c: c.status in ("timeout", "ok", "exit") and soon(c)),
     Probe("G02b", "what is left of it can be killed", SWEEP, ok_out("0\n"), places=SHELL),
     spoken("G03", "sh", "endless output ends at its time, and is cut", "yes", flooded),
     spoken("G04", "sh", "a loop that ignores every signal ends at its time", "trap '' INT TERM QUIT HUP; while :; do :; done", timed_out()),
@@ -85,7 +85,7 @@ SHELL_PROBES = [
            ok_out("")),
     spoken("G07", "sh", "frames on every descriptor are not taken for the worker's",
            "for fd in {1..120}; do for k in R F Z; do printf '%s'$k'\\t\\0\\0\\0v\\4\\0\\0\\0006666' \"$__sp_nonce\" >&$fd; printf '\\377%.0s' {1..64} >&$fd; done; done 2>/dev/null; true",
-           lambda c: c.status in ("ok", "died", "timeout", "exit") and c.value in (None, "") and c.seconds < 8),
+           lambda c: c.status in ("ok", "died", "timeout", "exit") and c.value in (None, "") and soon(c)),
     spoken("G08", "sh", "one that kills all but itself harms nobody else",
            "for p in /proc/[0-9]*; do p=${p#/proc/}; [ $p = $$ ] || kill -9 $p; done 2>/dev/null; true", lambda c: c.status in ("ok", "died")),
     spoken("G08b", "sh", "one that kills all at once, too", "kill -9 -1; read -t 0.3 <> <(:); true", lambda c: c.status in ("ok", "died")),
@@ -112,14 +112,14 @@ JAVASCRIPT_PROBES = [
     spoken("G21b", "js", "memory outside of its heap counts", "const kept = []; for (let i = 0; i < 60; i++) kept.push(Buffer.alloc(10e6, 1)); kept.length", ended("memory", "died", "exception", "exit"), NODE),
     spoken("G22", "js", "a fork bomb is held by the limit of processes, and ends with the session",
            "const { spawn } = require('child_process'); for (let i = 0; i < 300; i++) spawn('sh', ['-c', 'echo -n %s >/proc/$$/comm; sleep 30; true']).on('error', () => {}); 1" % MARK,
-           lambda c: c.status in ("ok", "timeout", "died", "memory", "exception") and c.seconds < 8, NODE),
+           lambda c: c.status in ("ok", "timeout", "died", "memory", "exception") and soon(c), NODE),
     Probe("G22b", "what is left of it can be killed", SWEEP, ok_out("0\n"), places=NODE),
     spoken("G23", "js", "endless output ends at its time, and is cut", "const line = 'x'.repeat(1 << 16) + '\\n'; for (;;) require('fs').writeSync(1, line)", flooded, NODE),
     spoken("G24", "js", "a loop that ignores every signal ends at its time",
            "for (const s of ['SIGINT', 'SIGTERM', 'SIGHUP']) { process.removeAllListeners(s); process.on(s, () => {}); } await 1; for (;;) {}", timed_out(), NODE),
     spoken("G24b", "js", "a wait that nothing ends, ends at its time", "process.removeAllListeners('SIGINT'); await new Promise(() => setInterval(() => {}, 1000))", timed_out(), NODE),
     spoken("G24c", "js", "one that has lost its own functions ends at its time", "for (const k of Object.keys(require('fs'))) require('fs')[k] = null; Buffer.concat = Buffer.alloc = null; require('util').inspect = null; 5",
-           lambda c: c.status in ("timeout", "exception", "ok") and c.seconds < 8, NODE),
+           lambda c: c.status in ("timeout", "exception", "ok") and soon(c), NODE),
     spoken("G25", "js", "files of the host, and of the first process, cannot be read",
            "for (const f of %r) try { console.log(require('fs').readFileSync(f).length) } catch { }" % FILES, ok_out(""), NODE),
     spoken("G26", "js", "there is no network",
@@ -127,7 +127,7 @@ JAVASCRIPT_PROBES = [
            ok_out("ENETUNREACH 1\n"), NODE),
     spoken("G27", "js", "frames on every descriptor are not taken for the worker's",
            "const said = Buffer.concat([...'RFZ'].map(k => Buffer.from('\\0'.repeat(16) + k + '\\x09\\0\\0\\0v\\x04\\0\\0\\x006666'))); for (let fd = 3; fd < 120; fd++) try { require('fs').writeSync(fd, said) } catch { }",
-           lambda c: c.status in ("ok", "died", "timeout", "exit") and c.value in (None, "") and c.seconds < 8, NODE),
+           lambda c: c.status in ("ok", "died", "timeout", "exit") and c.value in (None, "") and soon(c), NODE),
     spoken("G28", "js", "one that kills all at once harms nobody else", "try { process.kill(-1, 'SIGKILL') } finally { await new Promise(r => setTimeout(r, 300)) }", lambda c: c.status in ("ok", "died", "exception"), NODE),
     spoken("G29", "js", "it does what it says again", "console.log('again')", ok_out("again\n"), NODE),
 ]
@@ -141,7 +141,7 @@ open('/proc/self/comm', 'w').write('%s')
 while True:
     try: os.fork()
     except OSError: time.sleep(0.2)
-    except KeyboardInterrupt: pass""" % MARK, lambda c: c.status == "timeout" and c.seconds < 8),
+    except KeyboardInterrupt: pass""" % MARK, lambda c: c.status == "timeout" and soon(c)),
     Probe("G32b", "what is left of it can be killed", SWEEP, ok_out("0\n")),
     spoken("G33", "program", "endless output ends at its time, and is cut", "import os\nwhile True: os.write(1, b'x' * 65536)", flooded),
     spoken("G34", "program", "a loop that ignores every signal ends at its time",

@@ -15,7 +15,8 @@ from model_server import ModelServer  # noqa: E402
 GROUPS = {"limits": limits.LIMIT_PROBES, "protocol": protocol.PROTOCOL_PROBES, "files": files.FILE_PROBES, "mounts": mounts.MOUNT_PROBES,
           "hosts": network.NETWORK_PROBES, **languages.GROUPS}
 WITH = {"mounts": mounts.prepare, "hosts": network.prepare, **dict.fromkeys(languages.GROUPS, languages.prepare)}      # what a group's session is started with besides
-LIMITS = ("--timeout", "2s", "--memory", "256m", "--pids", "40", "--data-size", "64m")
+LIMITS = ("--timeout", "%ds" % Cell.limit, "--memory", "256m", "--pids", "40", "--data-size", "64m")
+PATIENT_S = 20      # the limit of time of one that was slow
 ENDED = Probe("END", "what the code started ends with the session", None, None)
 SENT = Probe("SENT", "what goes to the model stays a conversation that a strict service accepts", None, None)
 CLEAN = Probe("WORK", "nothing appears in the working folder, nor at a path that an archive names", None, None)
@@ -99,17 +100,20 @@ def words_of(there, group):
 
 def judged(there, group, p, probe, after):
     """One that was merely slow, itself or the cell after it, on a machine that is busy with something else, has all the time it needs in a session
-    of its own. What is locked for good is so there too. One that was too slow to tell anything is tried again."""
+    of its own, and so has one for which one before it had left no variables. What is locked or lost for good is so there too. One that was too slow
+    to tell anything is tried again."""
     found = judge_pair(there, group, p, probe, after)
     for _ in range(3):
-        if found.verdict != NOT_RUN and (found.verdict != BROKEN or "timeout" not in (probe.status, after.status)):
+        late = "timeout" in (probe.status, after.status) or "name 'kept' is not defined" in after.error
+        if found.verdict != NOT_RUN and (found.verdict != BROKEN or not late):
             break
         patient = copy.copy(p)
         patient.code = p.code.replace(*limits.PATIENCE)
         alone = [{"code": "kept = 7"}, *calls_of(patient, group, new_mark())]
-        cells, _, _ = play(there, alone, *words_of(there, group), "--timeout", "20s")
+        cells, _, _ = play(there, alone, *words_of(there, group), "--timeout", "%ds" % PATIENT_S)
         if len(cells) == 3:
             _, probe, after = cells
+            probe.limit = after.limit = PATIENT_S
             found = judge_pair(there, group, p, probe, after)
         if found.verdict != NOT_RUN:
             break
