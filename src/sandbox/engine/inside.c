@@ -43,7 +43,7 @@ struct inside {
     struct cgroup group;
     char *program; /* bwrap or apptainer */
     bool apptainer;
-    struct child *passer; /* of what the walls write, where stdout is a terminal; or NULL */
+    struct child *relay; /* of what the walls write, where stdout is a terminal; or NULL */
 };
 
 static int inside_fail(int code, const char *what, const char *remedy)
@@ -263,7 +263,7 @@ static int attend(struct child *walls)
                                         : 1;
 }
 
-static int inside_pass_on(void *unused)
+static int inside_relay(void *unused)
 {
     char piece[64 << 10];
     ssize_t n;
@@ -277,7 +277,7 @@ static int inside_pass_on(void *unused)
 
 /* What the walls have as stdout. A step of Slurm has a terminal there (srun --unbuffered), and bwrap and
  * Apptainer show a terminal that they have as /dev/console: code with the rights of its owner, an ordinary
- * user, could write into the channel. So they get a pipe, and a process out here passes on. */
+ * user, could write into the channel. So they get a pipe, and a relay outside passes it on. */
 static int inside_stdout(struct inside *in, struct error *err)
 {
     bool terminal = isatty(STDOUT_FILENO);
@@ -287,18 +287,18 @@ static int inside_stdout(struct inside *in, struct error *err)
         return error_errno(err, "opening a pipe");
     if (!terminal)
         return p[1];
-    in->passer = child_start(&(struct child_options){.argv = (char *[]){(char[]){"sandpiper"}, NULL},
-                                                     .in = p[0],
-                                                     .out = STDOUT_FILENO,
-                                                     .err = STDERR_FILENO,
-                                                     .body = inside_pass_on,
-                                                     .ignores_signals = true,
-                                                     .die_with_parent = true},
-                             err);
+    in->relay = child_start(&(struct child_options){.argv = (char *[]){(char[]){"sandpiper"}, NULL},
+                                                    .in = p[0],
+                                                    .out = STDOUT_FILENO,
+                                                    .err = STDERR_FILENO,
+                                                    .body = inside_relay,
+                                                    .ignores_signals = true,
+                                                    .die_with_parent = true},
+                            err);
     close(p[0]);
-    if (!in->passer)
+    if (!in->relay)
         close(p[1]);
-    return in->passer ? p[1] : -1;
+    return in->relay ? p[1] : -1;
 }
 
 static struct child *inside_start(struct inside *in, struct child_options o, struct error *err)
@@ -368,9 +368,9 @@ static int run_walls(struct inside *in)
     autoclose int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     dup2(nothing, STDOUT_FILENO);
     int code = attend(walls);
-    if (in->passer)
-        attend(in->passer);
-    child_free(in->passer);
+    if (in->relay)
+        attend(in->relay);
+    child_free(in->relay);
     child_free(walls);
     return code;
 }
