@@ -57,37 +57,47 @@ static void add_arg(struct args *a, const struct option *o, const char *value, b
         a->help = true;
 }
 
-/* Options that people type out of habit from other programs. */
+/* Options that people type out of habit from other programs, each where its hint helps. */
 static const struct habit {
-    const char *word, *hint;
+    const char *word;
+    int commands;
+    const char *hint;
 } habits[] = {
-    {"-a", "Did you mean --add FILE?"},
-    {"-o", "--out DIR saves files, --json prints events."},
-    {"-i", "A chat needs no option: sandpiper"},
-    {"--interactive", "A chat needs no option: sandpiper"},
-    {"--file", "Did you mean --add FILE?"},
-    {"--files", "Did you mean --add FILE?"},
-    {"--key", "The key comes from the environment: export OPENAI_API_KEY=..."},
-    {"--api-key", "The key comes from the environment: export OPENAI_API_KEY=..."},
-    {"--list-models", "sandpiper models lists them."},
-    {"--output", "--out DIR saves files, --json prints events."},
-    {"--yes", "Code runs without asking; only rm --all and sessions rm --older ask (-f)."},
-    {"-y", "Code runs without asking; only rm --all and sessions rm --older ask (-f)."},
-    {"--session", "-c continues the last session here, -r ID another; sandpiper sessions lists them."},
-    {"--url", "Did you mean --base-url URL?"},
-    {"--endpoint", "Did you mean --base-url URL?"},
-    {"--api-base", "Did you mean --base-url URL?"},
-    {"--engine", "Did you mean --sandbox docker, podman or bwrap?"},
-    {"--docker", "Did you mean --sandbox docker?"},
-    {"--podman", "Did you mean --sandbox podman?"},
-    {"--bwrap", "Did you mean --sandbox bwrap?"},
-    {"--no-color", "Did you mean --color never?"},
+    {"-a", FOR_ASK | FOR_EXEC | FOR_RERUN | FOR_BATCH, "Did you mean --add FILE?"},
+    {"-o", FOR_ASK, "--out DIR saves files, --json prints events."},
+    {"-o", FOR_EXEC, "Did you mean --out DIR?"},
+    {"-i", FOR_ASK, "A chat needs no option: sandpiper"},
+    {"--interactive", FOR_ASK, "A chat needs no option: sandpiper"},
+    {"--file", FOR_ASK | FOR_EXEC | FOR_RERUN | FOR_BATCH, "Did you mean --add FILE?"},
+    {"--files", FOR_ASK | FOR_EXEC | FOR_RERUN | FOR_BATCH, "Did you mean --add FILE?"},
+    {"--tokens", FOR_SERVE, "--token-file FILE holds the tokens of clients."},
+    {"--auth", FOR_SERVE, "--token-file FILE holds the tokens of clients."},
+    {"--api-key", FOR_SERVE, "--token-file FILE: tokens of clients; OPENAI_API_KEY=...: the model's key."},
+    {"--host", FOR_SERVE, "Did you mean --listen IP:PORT?"},
+    {"--port", FOR_SERVE, "Did you mean --listen IP:PORT?"},
+    {"--key", FOR_ALL, "The key comes from the environment: export OPENAI_API_KEY=..."},
+    {"--api-key", FOR_ALL, "The key comes from the environment: export OPENAI_API_KEY=..."},
+    {"--list-models", FOR_ALL, "sandpiper models lists them."},
+    {"--output", FOR_ASK, "--out DIR saves files, --json prints events."},
+    {"--yes", FOR_ALL, "Code runs without asking; only rm --all and sessions rm --older ask (-f)."},
+    {"-y", FOR_ALL, "Code runs without asking; only rm --all and sessions rm --older ask (-f)."},
+    {"--session", FOR_ASK,
+     "-c continues the last session here, -r ID another; sandpiper sessions lists them."},
+    {"--url", FOR_ALL, "Did you mean --base-url URL?"},
+    {"--endpoint", FOR_ALL, "Did you mean --base-url URL?"},
+    {"--api-base", FOR_ALL, "Did you mean --base-url URL?"},
+    {"--engine", FOR_ALL, "Did you mean --sandbox docker, podman or bwrap?"},
+    {"--docker", FOR_ALL, "Did you mean --sandbox docker?"},
+    {"--podman", FOR_ALL, "Did you mean --sandbox podman?"},
+    {"--bwrap", FOR_ALL, "Did you mean --sandbox bwrap?"},
+    {"--no-color", FOR_ALL, "Did you mean --color never?"},
 };
 
-static const char *habit(const char *word)
+/* here: FOR_... of the command that was typed */
+static const char *habit(const char *word, int here)
 {
     for (size_t i = 0; i < countof(habits); i++)
-        if (!strcmp(word, habits[i].word))
+        if (habits[i].commands & here && !strcmp(word, habits[i].word))
             return habits[i].hint;
     return NULL;
 }
@@ -109,44 +119,81 @@ static bool begins_command(size_t i)
     return *commands[i].name && !strchr(commands[i].name, ' ');
 }
 
-/* What an unknown --option probably stands for: an option, a habit, or a command written as an option. */
-static void suggest(const char *option, char *line, size_t size)
+/* Of which commands is it an option? As "batch, receipt and sessions". */
+static char *whose(const struct option *o)
 {
+    struct buf names = BUF_INIT(0);
+    const char *last = NULL;
+
+    for (size_t i = 0; i < countof(commands); i++)
+        if (o->commands & commands[i].options && i != COMMAND_RUNNER) {
+            if (last)
+                buf_addf(&names, "%s%s", names.len ? ", " : "", last);
+            last = commands[i].name;
+        }
+    buf_addf(&names, "%s%s", names.len ? " and " : "", last);
+    return buf_steal(&names, NULL);
+}
+
+static const char *page_of(enum command command)
+{
+    bool debug = command == COMMAND_DEBUG_REPLY || command == COMMAND_DEBUG_REQUEST;
+
+    return help_find(debug ? "debug" : commands[command].name);
+}
+
+/* What an unknown --option of this command probably stands for: an option, a habit, or a command written as
+ * an option. As long as no command was typed, one may follow: then an option of any command counts that no
+ * option of a question is as near as. */
+static bool suggest(enum command command, const char *option, const char *lists, char *line, size_t size)
+{
+    int here = commands[command].options;
     const char *word = option + 2, *best;
     struct nearest near = {.word = word, .len = strlen(word)};
 
-    flags_offer(&near);
+    flags_offer(&near, here);
     for (size_t i = 0; i < countof(habits); i++)
-        if (habits[i].word[1] == '-')
+        if (habits[i].commands & here && habits[i].word[1] == '-')
             nearest_offer(&near, habits[i].word + 2);
-    for (size_t i = 0; i < countof(commands); i++)
+    for (size_t i = 0; i < countof(commands) && command == COMMAND_ASK; i++)
         if (begins_command(i) && (!strcmp(word, commands[i].name) || is_slip(word, commands[i].name)))
             nearest_offer(&near, commands[i].name);
+    if (command == COMMAND_ASK && !nearest_found(&near))
+        flags_offer(&near, ~0);
     if (!(best = nearest_found(&near)))
-        return;
+        return false;
 
     autofree char *flag = xasprintf("--%s", best);
-    const char *hint = habit(flag);
+    const char *hint = habit(flag, here);
+    const struct option *o = option_by_flag(best, strlen(best));
 
     if (hint)
         snprintf(line, size, "%s", hint);
-    else if (option_by_flag(best, strlen(best)))
-        snprintf(line, size, "Did you mean %s? sandpiper help all lists all options.", flag);
+    else if (o && !(o->commands & here)) {
+        autofree char *names = whose(o);
+
+        snprintf(line, size, "Did you mean %s? It is an option of %s.", flag, names);
+    } else if (o)
+        snprintf(line, size, "Did you mean %s? %s", flag, lists);
     else
         snprintf(line, size, "Did you mean sandpiper %s, without dashes?", best);
+    return true;
 }
 
 /* len: without "=value" */
-static int unknown_option(const char *word, size_t len, struct error *err)
+static int unknown_option(enum command command, const char *word, size_t len, struct error *err)
 {
+    const char *page = page_of(command);
     autofree char *shown = scrub_line(word, SCRUB_TERMINAL), *option = xmemdup0(word, len);
-    const char *hint = habit(option);
-    char line[120] = "sandpiper help all lists all options.";
+    autofree char *lists = page ? xasprintf("sandpiper help %s lists its options.", page)
+                                : xstrdup("sandpiper help all lists all options.");
+    const char *hint = habit(option, commands[command].options);
+    char line[160];
 
     if (hint || strchr(word, ' '))
         snprintf(line, sizeof line, "%s", hint ? hint : "Put -- before a question that starts with a dash.");
-    else if (word[1] == '-')
-        suggest(option, line, sizeof line);
+    else if (word[1] != '-' || !suggest(command, option, lists, line, sizeof line))
+        snprintf(line, sizeof line, "%s", lists);
     return error_set(err, ERROR_USAGE, 0, "unknown option %.60s\n%s", shown, line);
 }
 
@@ -158,7 +205,7 @@ static int long_option(struct args *a, char *const *argv, struct error *err)
     const struct option *o = option_by_flag(name, len);
 
     if (!o)
-        return unknown_option(argv[0], len + 2, err);
+        return unknown_option(a->command, argv[0], len + 2, err);
     if (!o->arg) {
         if (eq)
             return error_set(err, ERROR_USAGE, 0, "--%s takes no argument", o->flag);
@@ -174,11 +221,13 @@ static int long_option(struct args *a, char *const *argv, struct error *err)
 /* "-q", "-qv", "-mNAME", "-m NAME". */
 static int short_options(struct args *a, char *const *argv, struct error *err)
 {
-    for (const char *p = argv[0] + 1; *p; p++) {
-        const struct option *o = option_by_letter(*p, commands[a->command].options);
+    int here = commands[a->command].options;
 
-        if (!o || (!(o->commands & commands[a->command].options) && habit(argv[0])))
-            return unknown_option(argv[0], strlen(argv[0]), err);
+    for (const char *p = argv[0] + 1; *p; p++) {
+        const struct option *o = option_by_letter(*p, here);
+
+        if (!o || (!(o->commands & here) && habit(argv[0], here)))
+            return unknown_option(a->command, argv[0], strlen(argv[0]), err);
         if (!o->arg) {
             add_arg(a, o, NULL, true);
             continue;
@@ -216,11 +265,9 @@ static int first_word(struct args *a, const char *word, bool *is_command, struct
 /* "--help all", "--help exec", "exec --help": find out which page is wanted. */
 static void help_wanted(struct args *a, const char *next)
 {
-    bool debug = a->command == COMMAND_DEBUG_REPLY || a->command == COMMAND_DEBUG_REQUEST;
-
     a->help_topic = next ? help_find(next) : NULL;
     if (!a->help_topic)
-        a->help_topic = help_find(debug ? "debug" : commands[a->command].name);
+        a->help_topic = page_of(a->command);
 }
 
 /* Does each option belong to this command? */
@@ -237,17 +284,11 @@ static int check_options(const struct args *a, struct error *err)
             return error_set(err, ERROR_USAGE, 0, "%s has no option --%s", commands[a->command].name,
                              o->flag);
         autofree char *flag = xasprintf("--%s", o->flag);
-        const char *hint = a->v[i].letter && o->letter == 'f' ? "Did you mean --add FILE?" : habit(flag);
-        return error_set(err, ERROR_USAGE, 0, "%s is for \"sandpiper %s\" only%s%s", flag,
-                         o->commands == FOR_REPLY     ? "debug reply"
-                         : o->commands & FOR_SETTINGS ? "rm\" and \"sandpiper config"
-                         : o->commands & FOR_RM       ? "rm"
-                         : o->commands & FOR_SESSIONS ? "sessions"
-                         : o->commands & FOR_SERVE    ? "serve"
-                         : o->commands & FOR_BATCH    ? "batch"
-                         : o->commands & FOR_BOT      ? "bot"
-                         : o->commands & FOR_DOCTOR   ? "doctor"
-                                                      : "exec",
+        const char *hint = a->v[i].letter && o->letter == 'f' ? "Did you mean --add FILE?"
+                                                              : habit(flag, here);
+        autofree char *names = whose(o);
+
+        return error_set(err, ERROR_USAGE, 0, "%s is an option of %s, not of a question%s%s", flag, names,
                          hint ? "\n" : "", hint ? hint : "");
     }
     return 0;

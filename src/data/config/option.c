@@ -371,10 +371,10 @@ const struct option *option_by_env(const char *name)
     return NULL;
 }
 
-void flags_offer(struct nearest *near)
+void flags_offer(struct nearest *near, int commands)
 {
     for (size_t i = 0; i < option_count; i++)
-        if (option_table[i].flag)
+        if (option_table[i].flag && option_table[i].commands & commands)
             nearest_offer(near, option_table[i].flag);
 }
 

@@ -87,7 +87,8 @@ const struct option *option_by_key(const char *key);
 const struct option *option_by_env(const char *name);
 
 struct nearest;
-void flags_offer(struct nearest *near); /* each without its dashes */
+/* Each of these commands (FOR_...), without its dashes. */
+void flags_offer(struct nearest *near, int commands);
 const char *nearest_key(const char *word);
 
 /* The text of --help. topic: what help_find() gave for a word ("all", the name of a command), or NULL for
