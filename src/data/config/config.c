@@ -24,7 +24,7 @@ char *source_text(const struct source *s)
     case SOURCE_ENV:
         return xasprintf("environment %.60s", s->name);
     case SOURCE_FLAG:
-        return xasprintf("flag %.60s", s->name);
+        return xasprintf("option %.60s", s->name);
     default:
         return xstrdup("default");
     }

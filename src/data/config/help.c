@@ -60,7 +60,7 @@ static const char codes[] = "\n"
                             "4 the code still failed, 5 a limit was reached, 6 --verify disagrees,\n"
                             "75 try again later, 77 credentials refused, 130 interrupted, 141 stdout is\n"
                             "closed, 143 terminated.\n"
-                            "Configuration: flags, then SANDPIPER_* variables, .env, config.yaml.\n";
+                            "Configuration: options, then SANDPIPER_* variables, .env, config.yaml.\n";
 
 static void list_pages(struct buf *out);
 static void list_options(struct buf *out);

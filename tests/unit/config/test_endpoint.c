@@ -440,7 +440,7 @@ static void refusals(void **state)
         {{NULL, NULL, "SANDPIPER_API_KEY=k", "--base-url http://localhost.evil.example/v1"},
          "sent unencrypted"},
         {{NULL, NULL, NULL, "--base-url http://localhost@evil.example/v1"}, "name or password"},
-        {{NULL, NULL, NULL, "--base-url https://key@x.example/v1"}, "flag --base-url"},
+        {{NULL, NULL, NULL, "--base-url https://key@x.example/v1"}, "option --base-url"},
         {{NULL, NULL, NULL, "--base-url ftp://x.example"}, "starts with https://"},
         {{NULL, NULL, NULL, "--base-url x.example/v1"}, "starts with https://"},
         {{NULL, NULL, NULL, "--base-url http:///v1"}, "no valid host"},

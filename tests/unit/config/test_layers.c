@@ -573,7 +573,7 @@ static void printed(void **state)
     assert_non_null(strstr(s, "timeout: 90s"));
     assert_non_null(strstr(s, "config.yaml:1\n"));
     assert_non_null(strstr(s, "memory: 2g"));
-    assert_non_null(strstr(s, "# from flag --memory"));
+    assert_non_null(strstr(s, "# from option --memory"));
     assert_non_null(strstr(s, "model: \"a\\\"bc\""));
     assert_non_null(strstr(s, "# from .env:1 SANDPIPER_MODEL"));
     assert_null(strstr(s, "pids: 128"));
