@@ -133,6 +133,9 @@ def test_what_there_is_not(server):
         s = Sandbox.create()
         tell(refused(s.pty.create, PtySize(rows=24, cols=80)), refused(s.commands.run, "id", user="root"), refused(s.files.write, "a", "b", user="root"),
              refused(Sandbox.create, volume_mounts={"/mnt/v": "v"}))
+        from e2b import Secret, Volume
+        tell(*(refused(f, *words) for f, *words in ((Volume.create, "v"), (Volume.list,), (Volume.connect, "v"), (Volume.get_info, "v"), (Volume.destroy, "v"))))
+        tell(*(refused(f, *words) for f, *words in ((Secret.create, "s", "x"), (lambda: Secret.list().next_items(),), (Secret.get_info, "s"))))
         """)
     template, network, much, long, internet, mode = told[0]
     assert "these sandboxes have no network" in internet[1] and "leave the mode out" in mode[1]
@@ -144,6 +147,8 @@ def test_what_there_is_not(server):
     assert told[2] == [0]
     pty, user, owner, volume = (words[1] for words in told[3])
     assert "no pseudo-terminals" in pty and 'no user "root"' in user and 'no user "root"' in owner and "no volumes" in volume
+    assert ["there are no volumes here" in words[1] for words in told[4]] == [True] * 5, told[4]
+    assert ["no secrets are kept here" in words[1] for words in told[5]] == [True] * 3, told[5]
 
 
 @pytest.mark.client("shapes/e2b-code-interpreter", "`run_code` with `envs`")

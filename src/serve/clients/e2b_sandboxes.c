@@ -1,5 +1,5 @@
 /* e2b_sandboxes.c - E2B's SDK: sandboxes are made, listed, found again and ended, and end by themselves at
- * the time that the client sets. What its API has and we have not (templates, networks, volumes) is refused
+ * the time that the client sets. What its API has and we have not (templates, networks, volumes, secrets) is refused
  * with a sentence, which the SDK shows.
  */
 #include <stdlib.h>
@@ -75,6 +75,7 @@ static struct json *template_of(const struct json *facts)
 }
 
 #define NO_NETWORK "these sandboxes have no network that could be set up"
+#define NO_VOLUMES "there are no volumes here: put files into the sandbox"
 
 /* As it is listed. An end that it does not have is told as one that is far away: clients want one. */
 static struct json *describe_box(const struct lease *h)
@@ -118,7 +119,7 @@ static const char *cannot_have(const struct json *body)
         {"mcp", "there is no MCP gateway in these sandboxes"},
         {"network", NO_NETWORK},
         {"iam", "these sandboxes have no identities"},
-        {"volumeMounts", "there are no volumes here: put files into the sandbox"},
+        {"volumeMounts", NO_VOLUMES},
     };
     const char *template = json_text(json_get(body, "templateID"));
     bool found = false;
@@ -454,6 +455,16 @@ static void no_templates(struct http_request *q)
                  "there are no templates here: every sandbox has the image that the server was started with");
 }
 
+static void no_volumes(struct http_request *q)
+{
+    answer_error(q, 400, NULL, NO_VOLUMES);
+}
+
+static void no_secrets(struct http_request *q)
+{
+    answer_error(q, 400, NULL, "no secrets are kept here: give a sandbox its values with envs");
+}
+
 static const struct route rows[] = {
     {"POST", "/v2/sandboxes", "e2b_create", "Make a sandbox", .body = create_body, .handle = make_box,
      E2B_ROUTE},
@@ -485,6 +496,13 @@ static const struct route rows[] = {
     {"GET", "/templates", "e2b_templates", "Refused", .handle = no_templates, E2B_ROUTE},
     {"GET", "/v2/templates", "e2b_templates_2", "Refused", .handle = no_templates, E2B_ROUTE},
     {"GET", "/templates/aliases/{name}", "e2b_alias", "Refused", .handle = no_templates, E2B_ROUTE},
+    {"POST", "/volumes", "e2b_volume", "Refused", .handle = no_volumes, E2B_ROUTE},
+    {"GET", "/volumes", "e2b_volumes", "Refused", .handle = no_volumes, E2B_ROUTE},
+    {"GET", "/volumes/{id}", "e2b_get_volume", "Refused", .handle = no_volumes, E2B_ROUTE},
+    {"DELETE", "/volumes/{id}", "e2b_end_volume", "Refused", .handle = no_volumes, E2B_ROUTE},
+    {"POST", "/secrets", "e2b_secret", "Refused", .handle = no_secrets, E2B_ROUTE},
+    {"GET", "/secrets", "e2b_secrets", "Refused", .handle = no_secrets, E2B_ROUTE},
+    {"GET", "/secrets/{id}", "e2b_get_secret", "Refused", .handle = no_secrets, E2B_ROUTE},
 };
 
 void e2b_sandbox_routes(struct server *s)
