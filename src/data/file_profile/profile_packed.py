@@ -2,7 +2,6 @@
 # pictures. What unpacks to much more than it is costs a bounded part of it.
 
 DATA = ('.csv', '.tsv', '.json', '.jsonl', '.ndjson', '.txt', '.log', '.xml', '.geojson')
-COUNT_SECONDS = 1.0             # for counting the rows of a database
 
 
 def inner_profile(name, raw, whole):

@@ -128,166 +128,138 @@ def document(path, z):
         read, len(paragraphs), tables, '\n'.join(clean(p, ROW) for p in [p for p in paragraphs if p][:5]))
 
 
-TABLES = 200                    # of a database; those after it are not even named
-FRAMES, FRAMES_BYTES = 8, 32 << 20      # tables of a database that are read as frames, and its size
-STORED_ROWS, STORED_BYTES = 20000, 8 << 20      # of a table, looked at
-
-
-def stored_frame(con, quoted, declared):
-    """The first rows of a table, as a frame."""
-    import pandas as pd
-    rows, taken = [], 0
-    for row in con.execute('select * from %s limit %d' % (quoted, STORED_ROWS)):
-        rows.append(row[:40])
-        taken += sum(len(v) for v in row if isinstance(v, (str, bytes)))
-        if taken > STORED_BYTES:
-            break
-    return pd.DataFrame.from_records(rows, columns=unique([c[1] for c in declared]), coerce_float=True)
-
-
 def unique(names):
     return [n if n not in names[:i] else '%s.%d' % (n, i) for i, n in enumerate(names)]
 
 
-def stored_table(con, name, quoted, number):
-    """(a Table, the columns as they are declared), of the first rows if there are very many."""
-    declared = con.execute('pragma table_info(%s)' % quoted).fetchall()[:40]
-    plain = [('%s %s' % (clean(c[1], 40), clean(c[2], 20))).rstrip() for c in declared]
-    if not has('pandas'):
-        return None, plain
-    t = Table(name, [], stored_frame(con, quoted, declared))
-    t.whole = len(t.frame) == number
-    return t, plain
+TABLES, FRAMES = 200, 8         # of a database, that are named, and that are described
+STORED_ROWS, STORED_BYTES = 20000, 32 << 20     # of a table, that are read
+COUNT_SECONDS = 1.0             # for counting the rows of all tables, and for reading some of one
 
 
-def stored_columns(t, declared):
-    """'total REAL (0.5 to 90.0, 3 missing)': columns as the table declares them, and what they hold."""
-    out, dates = [], statements_for_text(t.frame)[0]
-    dated = {name: code for code, names in dates if 'to_datetime' in code for name in names}
-    for c, said in zip(t.columns, declared):
-        held = column_text(c, True)[len(clean(repr(c.name), 60)) + 2:-1]
-        held = 'empty' if c.kind == 'empty' else re.sub(r'^(int|float|text)(: |, |$)', '', held)
-        if c.name in dated:
-            form = re.search("format='(%.*?)'", dated[c.name])
-            line = 'x = ' + dated[c.name].replace('{}', '_cells')
-            ends = Column('', run(['import pandas as pd', line], [('_cells', c.cells)])['x']).ends()
-            held = 'dates%s, %s' % (' ' + form[1] if form and not form[1].startswith('%Y-%m') else '', ends)
-            held += ', %d missing' % c.missing if c.missing else ''
-        out.append(said + (' (%s)' % held if held and c.n > 1 else ''))
-    return ', '.join(out)
+def stored_name(name):
+    return '"%s"' % name.replace('"', '""')
 
 
-def stored_joins(tables):
-    """Which column of a table holds the keys of another, and how many of its rows find theirs."""
-    return ['%s.%s refers to %s.%s: %d of %d rows find theirs' % (
-        *(clean(n, 40) for n in (many.name, key.name, one.name, unique_.name)), rows, key.n)
-            for many, key, one, unique_, rows in references([t for t in tables if t.whole])[:4]]
+class Stored:
+    """A database of SQLite, opened so that nothing in it changes."""
+
+    def __init__(self, path):
+        import sqlite3
+        from urllib.parse import quote
+        self.size, self.wal = os.path.getsize(path), os.path.exists(path + '-wal')
+        self.opened = 'con = sqlite3.connect(%r)' % path
+        self.con = sqlite3.connect('file:%s?mode=ro%s' % (
+            quote(os.fsencode(path)), '' if self.wal else '&immutable=1'), uri=True)
+        self.until = clock() + COUNT_SECONDS
+        self.con.set_progress_handler(lambda: clock() > self.until, 20000)
+
+    def ask(self, question):
+        """The answer; what takes too long, or is damaged, has none."""
+        try:
+            return self.con.execute(question).fetchall()
+        except Exception as e:
+            self.damaged(e)
+            return []
+
+    def damaged(self, error):
+        if 'malformed' in str(error):
+            TROUBLE.append('the database is damaged')
+
+    def rows(self, name):
+        """How many a table has; None: they cannot be counted in time."""
+        return next((row[0] for row in self.ask('select count(*) from ' + stored_name(name))), None)
+
+    def columns(self, name):
+        return [c[1] for c in self.ask('pragma table_info(%s)' % stored_name(name))]
+
+    def read(self, query, most):
+        """What pandas makes of the first rows, also of text that is not UTF-8."""
+        import pandas as pd
+        query += ' LIMIT %d' % most
+        self.until = clock() + COUNT_SECONDS
+        try:
+            return pd.read_sql(query, self.con)
+        except Exception as e:
+            if 'decode' not in str(e):
+                raise
+        lenient = "con.text_factory = lambda b: b.decode('utf-8', 'replace')"
+        self.opened += '; ' + lenient
+        exec(lenient, {'con': self.con})
+        return pd.read_sql(query, self.con)
+
+    def table(self, variable, name, rows):
+        """A Table, of the first rows if there are many. Whole numbers that a float would round are text."""
+        most = 1000 if rows is None else min(STORED_ROWS, max(100, STORED_BYTES * rows // self.size))
+        query = 'SELECT * FROM ' + stored_name(name)
+        frame = self.read(query, most)
+        long = [k for k, c in frame.items() if c.dtype == 'float64' and c.isna().any()
+                and (c.dropna() % 1 == 0).all() and c.abs().max() > 1e15]
+        if long:
+            forms = (('CAST({0} AS TEXT) AS {0}' if k in long else '{0}', stored_name(k)) for k in frame)
+            query = query.replace('*', ', '.join(form.format(k) for form, k in forms), 1)
+            frame = self.read(query, most)
+        code = 'pd.read_sql(%r, con)' % query
+        if len(frame) == rows or len(frame) < most:
+            return table_of(variable, ['%s = %s' % (variable, code)], [(code, frame)], 'import pandas as pd')
+        t = Table(variable, [], frame)
+        t.whole, t.total = False, '%s, looked at the first %d' % (
+            count(rows, 'row') if rows else 'rows not counted', len(frame))
+        t.notes.append('too many rows for a frame: ask for what is needed in SQL, FROM ' + stored_name(name))
+        return t
+
+    def others(self, found, rows, tables):
+        """The names of what is not described, with their columns if there is room."""
+        names, said = [n for n, _ in found if n not in tables], []
+        for n in names:
+            said.append(('' if n in rows else 'view ') + clean(n, 60))
+            said[-1] += ' (%s)' % count(rows[n], 'row') if rows.get(n) else ''
+        columns = (', '.join(clean(c, CELL) for c in self.columns(n)) for n in names)
+        full = '\n'.join('%s: %s' % both for both in zip(said, columns))
+        return full if len(full) < MOST // 2 else clean('more tables: ' + ', '.join(said), MOST // 3)
 
 
-def fitting(heads, rows, links, names):
-    """As much of a database as there is room for: each table with what it holds, or with its columns, or some
-    of them, and the names of the others."""
-    room, said = MOST - 120, {}
-    for full, shown in ((True, True), (True, False), (False, False)):
-        out = []
-        for i, (plain, facts) in enumerate(heads):
-            columns = facts if full else plain
-            if not full and len(columns) > 60 and said.setdefault(columns, i) != i:
-                columns = 'the columns of %s' % clean(repr(names[said[columns]]), 60)
-            out += [columns_line(names, rows, i, columns)] + [rows[i][1]] * bool(shown and rows[i][1])
-        if sum(len(s) + 1 for s in out + links) <= room:
-            return out + links
-    ends = itertools.accumulate(len(s) + 1 for s in out)
-    fit = sum(1 for n in ends if n <= room * 2 // 3 - sum(map(len, links)))
-    rest = clean(', '.join(names[fit:]), room // 3)
-    return out[:fit] + ['%d more tables: %s' % (len(out) - fit, rest)] + links
-
-
-def columns_line(names, rows, i, columns):
-    return '%s %s%s: %s' % (rows[i][2], clean(repr(names[i]), 60), rows[i][0], columns)
+def least(t):
+    """The characters that a table needs: for its code and the names of its columns."""
+    return sum(map(len, t.code())) + min(LEAST + len(repr([*t.frame])), COLUMNS_MOST // 2)
 
 
 def database(path):
-    import sqlite3
-    log = os.path.exists(path + '-wal')         # what was written last may be only there
-    con = sqlite3.connect('file:%s?mode=ro%s'
-                          % (path.replace('%', '%25').replace('?', '%3f').replace('#', '%23'),
-                             '' if log else '&immutable=1'), uri=True)
-    con.text_factory = lambda b: b.decode('utf-8', 'replace')
-    until = clock() + COUNT_SECONDS
-    con.set_progress_handler(lambda: clock() > until, 20000)
-    read = 'import sqlite3; con = sqlite3.connect(%r)' % path
-    stored = "select name, type from sqlite_master where type in ('table', 'view') limit %d" % TABLES
+    """The profile of a database: tables of few rows are read like the sheets of a workbook, of others
+    the first rows are looked at, and the rest are named."""
+    stored = Stored(path)
+    read = 'import sqlite3; ' + stored.opened
     try:
-        found = con.execute(stored).fetchall()
-    except sqlite3.Error as e:
+        found = stored.con.execute("select name, type from sqlite_master where type in ('table', 'view') "
+                                   "and name not like 'sqlite_%%' limit %d" % TABLES).fetchall()
+    except Exception as e:
         TROUBLE.append('the database cannot be read')
-        return read + '\na SQLite database that cannot be read: ' + clean(e, 100)
+        return '%s\na SQLite database that cannot be read: %s' % (read, clean(e, 100))
     if not found:
         TROUBLE.append('the database has no tables')
         with open(path, 'rb') as f:
-            wal = f.read(20)[18:] == b'\2\2' and not log
+            wal = f.read(20)[18:] == b'\2\2' and not stored.wal
         why = ': they may be in its -wal file, which is not here' if wal else ''
         return read + '\nit has no tables' + why
-    tables, heads, rows = [], [], []
-    for name, kind in found:
-        quoted = '"%s"' % name.replace('"', '""')
-        plain, facts, counted, first = '', '', '', None
+    rows = {name: stored.rows(name) for name, kind in found if kind == 'table'}
+    tables = {}
+    for name in sorted(rows, key=lambda name: rows[name] == 0) if has('pandas') else ():
         try:
-            number = con.execute('select count(*) from ' + quoted).fetchone()[0]
-            counted = ' (%s)' % count(number, 'row')
-            first = con.execute('select * from %s limit 1' % quoted).fetchone()
-            t, declared = stored_table(con, name, quoted, number)
-            plain = ', '.join(declared)
-            facts = plain if t is None else stored_columns(t, declared) + (
-                '' if t.whole else '; of the first %d' % len(t.frame))
-            tables += [t] if kind == 'table' and t is not None else []
-        except sqlite3.Error as e:              # it would take too long, or a view is broken
-            if 'malformed' in str(e):
-                TROUBLE.append('the database is damaged')
-                counted = counted or ' (damaged)'
-            if not plain:
-                plain = facts = declared_only(con, quoted)
-        heads.append((plain, facts))
-        rows.append((counted, '  first row: ' + clean(repr(first), ROW) if first and ROWS else '', kind))
-    views = [n for n, kind in found if kind == 'view']
-    small = len(tables) <= FRAMES and os.path.getsize(path) <= FRAMES_BYTES and all(t.whole for t in tables)
-    if small and len(tables) == len(found) - len(views) > 0 and not TROUBLE:
-        try:
-            return as_frames(path, tables, views)
-        except Exception:
-            pass                                # what pandas cannot read is asked in SQL
-    return '\n'.join([read] + fitting(heads, rows, stored_joins(tables), [n for n, _ in found]))
-
-
-def query_of(t):
-    """The query that reads a table whole; whole numbers that a float would round are read as text."""
-    plain = re.fullmatch('[a-z_]+', t.name) and t.name not in ('group', 'index', 'order', 'table')
-    called = t.name if plain else '"%s"' % t.name.replace('"', '""')
-    long = [c.name for c in t.columns if c.kind == 'float' and c.missing and len(c.held)
-            and (c.held % 1 == 0).all() and c.held.abs().max() > 1e15]
-    names = [(c.name in long, '"%s"' % c.name.replace('"', '""')) for c in t.columns]
-    columns = ', '.join('CAST(%s AS TEXT) AS %s' % (n, n) if is_long else n for is_long, n in names)
-    return 'SELECT %s FROM %s' % (columns if long else '*', called)
-
-
-def as_frames(path, tables, views):
-    """A database of a few tables, none of them large, is read like a workbook."""
-    first, made = 'import sqlite3, pandas as pd; con = sqlite3.connect(%r)' % path, []
-    lines = [first]
-    for i, t in enumerate(tables):
-        name = identifier(t.name, 'table%d' % (i + 1))
-        made.append(table_of(name, ['%s = pd.read_sql(%r, con)' % (name, query_of(t))], (), first))
-        lines += made[-1].code()
-    lines += join_all(made)[1]
-    last = ['views: ' + clean(', '.join(clean(v, 40) for v in views), 200)] * bool(views)
-    share = (MOST - sum(len(s) + 1 for s in lines + last) - 60) // len(tables)
-    return '\n'.join(lines + [sheet_text(t, share) for t in made] + last)
-
-
-def declared_only(con, quoted):
-    try:
-        columns = con.execute('pragma table_info(%s)' % quoted).fetchall()
-    except Exception:                           # it would take too long here too
-        return ''
-    return ', '.join(('%s %s' % (clean(c[1], 40), clean(c[2], 20))).rstrip() for c in columns[:40])
+            variable = identifier(name, 'table%d' % (len(tables) + 1))
+            variable += '_' * (variable in [t.name for t in tables.values()])
+            tables[name] = stored.table(variable, name, rows[name])
+        except Exception as e:
+            stored.damaged(e)
+        if len(tables) == FRAMES:
+            break
+    last = stored.others(found, rows, tables)
+    while len(tables) > 1 and len(last) + sum(map(least, tables.values())) > MOST:
+        tables.popitem()
+        last = stored.others(found, rows, tables)
+    lines = ['import sqlite3%s; %s' % (', pandas as pd' * bool(tables), stored.opened)]
+    lines += [code for t in tables.values() for code in t.code()] + join_all([*tables.values()])[1]
+    left = MOST - len(last) - sum(len(s) + 1 for s in lines) - 60
+    for n, t in enumerate(tables.values()):         # what one does not need is left to the next
+        lines.append(sheet_text(t, left // (len(tables) - n)))
+        left -= len(lines[-1]) + 1
+    return '\n'.join(lines + [last] * bool(last))
