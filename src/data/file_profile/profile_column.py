@@ -24,6 +24,7 @@ DAYS = (                        # how a date is written, and its formats in orde
     (r'\d\d?-\d\d?-\d{4}', ('%d-%m-%Y', '%m-%d-%Y')),
     (r'\d\d-\d\d-\d\d', ('%y-%m-%d', '%d-%m-%y', '%m-%d-%y')),
     (r'\d\d? [A-Z][a-z]+ \d{4}', ('%d %b %Y', '%d %B %Y')), (r'\d\d?-[A-Z][a-z]{2}-\d{4}', ('%d-%b-%Y',)),
+    (r'\d\d?/[A-Z][a-z]{2}/\d{4}', ('%d/%b/%Y',)),
     (r'\d\d?-[A-Z][a-z]{2}-\d\d', ('%d-%b-%y',)), (r'\d\d?[A-Z]{3}\d{4}', ('%d%b%Y',)),
     (r'[A-Z][a-z]+ \d\d?, \d{4}', ('%b %d, %Y', '%B %d, %Y')),
     (r'[A-Z][a-z]+ \d\d? \d{4}', ('%b %d %Y', '%B %d %Y')),
@@ -32,7 +33,7 @@ DAYS = (                        # how a date is written, and its formats in orde
 DAYS = tuple((re.compile(day), forms) for day, forms in DAYS)
 TIME = re.compile(r'(?P<gap>[ T]|, ?|:)(?P<clock>\d\d?:\d\d(?P<s>:\d\d(?P<f>[.,]\d+)?)?)(?P<p> ?[AaPp][Mm])?'
                   r'(?P<zone> ?(UTC|GMT|Z|[+-]\d\d:?\d\d))?')
-CTIME = re.compile(r'[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}')
+CTIME = re.compile(r'[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(\.\d+)? \d{4}')
 STAMP = re.compile(r'\d{8}T\d{6}Z?')
 ISO = re.compile(r'\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?( ?(Z|UTC|[+-]\d\d:?\d\d))?)?')
 
@@ -126,7 +127,7 @@ def parsed(values, form, **more):
 def date_forms(value):
     """[(format, does it have a zone?)] that one date may be written in."""
     if CTIME.fullmatch(value):
-        return ['%a %b %d %H:%M:%S %Y']
+        return ['%a %b %d %H:%M:%S' + '.%f' * ('.' in value) + ' %Y']
     weekday = re.match(r'(Mon|Tue|Wed|Thu|Fri|Sat|Sun)(\w*day)?(,? )', value)
     if weekday:
         day = ('%A' if weekday[2] else '%a') + weekday[3]

@@ -154,7 +154,7 @@ class FixedProposal(OwnProposal):
 
 
 def fixed_width(path, text, encoding, whole):
-    lines = [s.rstrip('\r') for s in log_lines(text, whole)]
+    lines = [s.rstrip('\r') for s in (text if whole else text[:text.rfind('\n')]).split('\n')]
     if not has('pandas') or len(lines) < 3 or '\t' in text[:65536] or max(map(len, lines)) > FIXED_WIDTH:
         return None
     layout = Layout(lines)

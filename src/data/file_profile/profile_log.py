@@ -1,84 +1,67 @@
-# profile_log.py - the part of file_profile.py for logs. It finds the format of the lines, the first and the
-# last time, how often each level occurs, the most frequent kinds of messages, and the code that parses them.
+# profile_log.py - the part of file_profile.py for logs. It finds the form of the lines, and proposes and runs
+# the code that parses them. Beside the frame it tells how often words and kinds of messages occur in it.
 
+LOG_HEAD = 1 << 19              # characters in which the form is sought
 LOG_LINE = 2000                 # characters of a line that are examined
 LOG_SECONDS = 1.5
-LOG_TAIL = 65536                # bytes at the end of a large file, for the last time in it
-SHAPES_MOST, VALUES_KEPT = 3000, 1000
-LEVELS = 'TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|SEVERE|CRIT(?:ICAL)?|ALERT|EMERG|FATAL|PANIC'
-DAY_TIME = (r'\d{1,4}[-/.]\d\d?[-/.]\d{1,4},?[T ]\d\d?:\d\d:\d\d(?:[.,]\d+)?(?: [AP]M)?(?! [AP]M)'
-            r'(?:Z|[+-]\d\d:?\d\d)?')
+LOG_NAMES, LOG_TIMES = 200, 2000         # most columns; times from which their form is proposed
+DAY = r'\d{1,4}[-/.]\d\d?[-/.]\d{1,4},?[T ]'
+DAY_CLOCK = r'\d\d?:\d\d:\d\d(?:[.,]\d+)?(?: [AP]M)?(?! [AP]M)(?:Z|[+-]\d\d:?\d\d)?'
+WARNINGS = 'TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|SEVERE|CRIT(?:ICAL)?|ALERT|EMERG|FATAL|PANIC'
 
-# The name of each format, an expression that matches its lines, and the format of its times for pandas (''
-# where to_datetime needs none, None where there are no times). A row is tried before the rows below it. No
-# expression backtracks without a bound.
+# {word} stands for a group of that name. What the groups match; where nothing is said, anything but blanks.
+PIECES = {'time': '(?:%s)?%s' % (DAY, DAY_CLOCK), 'level': '(?i:%s)' % WARNINGS, 'message': '.*',
+          'where': '.{0,80}?', 'program': r'[^\s:[]+', 'path': r'[^\s"]+', 'pid': r'\d+', 'thread': r'\d+'}
+WEB = (r'{ip} \S+ {user} \[(?P<time>[^]]+)\] "(?P<method>[A-Z]+) {path}(?: [^"]*)?" '
+       r'(?P<status>\d{3}) (?P<size>\d+|-)')
+SAYS = r'{program}(?:\[{pid}\])?: ?{message}'
+PAIR = r'([A-Za-z_][\w.-]*)=("(?:[^"\\]|\\.)*"|[^\s"]*)'
+
+# The name of each form, an expression that matches its lines, and the format of its times for pandas, where
+# these do not say it themselves. A row is tried before the rows below it. No expression backtracks without a
+# bound.
 LOG_FORMS = (
-    ("nginx's or Apache's combined form",
-     r'(?P<ip>\S+) \S+ (?P<user>\S+) \[(?P<time>[^]]+)\] "(?P<method>[A-Z]+) (?P<path>[^\s"]+)(?: [^"]*)?" '
-     r'(?P<status>\d{3}) (?P<size>\d+|-) "(?P<referer>[^"]*)" "(?P<agent>[^"]*)"', '%d/%b/%Y:%H:%M:%S %z'),
-    ("the web servers' common form",
-     r'(?P<ip>\S+) \S+ (?P<user>\S+) \[(?P<time>[^]]+)\] "(?P<method>[A-Z]+) (?P<path>[^\s"]+)(?: [^"]*)?" '
-     r'(?P<status>\d{3}) (?P<size>\d+|-)', '%d/%b/%Y:%H:%M:%S %z'),
-    ("Apache's error log",
-     r'\[(?P<time>[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ [\d:.]+ \d{4})\] '
-     r'\[(?:\w*:)?(?P<level>\w+)\] (?P<message>.*)', ''),
+    ('logfmt', r'\s*%s\s+%s(?:\s|$)' % (PAIR, PAIR), ''),
+    ("nginx's or Apache's combined form", WEB + ' "(?P<referer>[^"]*)" "(?P<agent>[^"]*)"', ''),
+    ("the web servers' common form", WEB, ''),
+    ("Apache's error log", r'\[(?P<time>[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ [\d:.]+ \d{4})\] '
+     r'\[(?:\w*:)?(?P<level>\w+)\] {message}', ''),
     ("syslog's form (RFC 5424)",
-     r'<(?P<pri>\d{1,3})>1 (?P<time>\S+) (?P<host>\S+) (?P<program>\S+) (?P<pid>\S+) \S+ '
-     r'(?P<message>.*)', ''),
+     r'<(?P<pri>\d+)>1 (?P<time>\S+) {host} (?P<program>\S+) (?P<pid>\S+) \S+ {message}', ''),
     ("syslog's form",
-     r'(?:<\d+>)?(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) (?P<host>\S+) (?P<program>[^\s:[]+)'
-     r'(?:\[(?P<pid>\d+)\])?: ?(?P<message>.*)', '%b %d %H:%M:%S'),
+     r'(?:<\d+>)?(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) {host} ' + SAYS, '%b %d %H:%M:%S'),
     ("syslog's form with ISO times",
-     r'(?P<time>\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)) (?P<host>\S+) (?P<program>[^\s:[]+)'
-     r'(?:\[(?P<pid>\d+)\])?: (?P<message>.*)', ''),
-    ("glog's form",
-     r'(?P<level>[IWEF])(?P<time>\d{4} \d\d:\d\d:\d\d\.\d+) +(?P<thread>\d+) (?P<where>[^\s\]]+)\] '
-     r'(?P<message>.*)', '%m%d %H:%M:%S.%f'),
-    ("Ruby's form", r'[DIWEFA], \[(?P<time>[\dT:.-]+) #(?P<pid>\d+)\] +(?P<level>[A-Z]+) -- '
-     r'(?P<program>[^:]*): (?P<message>.*)', ''),
+     r'(?P<time>\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)) {host} ' + SAYS, ''),
+    ("glog's form", r'(?P<level>[IWEF])(?P<time>\d{4} \d\d:\d\d:\d\d\.\d+) +{thread} '
+     r'(?P<where>[^\s\]]+)\] {message}', '%m%d %H:%M:%S.%f'),
+    ("Ruby's form", r'[DIWEFA], \[(?P<time>\S+) #{pid}\] +(?P<level>[A-Z]+) -- (?P<program>[^:]*): {message}',
+     ''),
     ('a level in each line',
-     r'\[?(?P<time>%s)[] ](?P<where>.{0,80}?)\b(?P<level>%s)\b[] :|-]*(?P<message>.*)'
-     % (DAY_TIME, LEVELS), ''),
-    ('a level in each line',
-     r'\[?(?P<time>%s)\]? (?P<where>.{0,80}?)\[?\b(?P<level>%s)(?:\]|:)\s*(?P<message>.*)'
-     % (DAY_TIME, LEVELS.lower()), ''),
-    ('a level in each line',
-     r'\[?(?P<level>%s)\]?[ :]+\[?(?P<time>%s)\]?[ :-]*(?P<message>.*)' % (LEVELS, DAY_TIME), ''),
-    ('a level in each line',
-     r'(?P<time>\d\d:\d\d:\d\d(?:[.,]\d+)?) (?P<where>.{0,80}?)\b(?P<level>%s)\b[] :|-]*(?P<message>.*)'
-     % LEVELS, None),
-    ("Android's form (logcat)",
-     r'(?P<time>\d\d-\d\d \d\d:\d\d:\d\d\.\d+) +(?P<pid>\d+) +(?P<thread>\d+) (?P<level>[VDIWEFA]) '
-     r'(?P<program>[^:]{1,80}?)\s*: ?(?P<message>.*)', '%m-%d %H:%M:%S.%f'),
-    ("HDFS's form", r'(?P<time>\d{6} \d{6}) (?P<thread>\d+) (?P<level>[A-Z]+) (?P<where>[^\s:]+): '
-     r'(?P<message>.*)', '%y%m%d %H%M%S'),
-    ("BlueGene's form",
-     r'(?P<label>\S+) \d{10} [\d.]+ (?P<host>\S+) (?P<time>\d{4}-\d\d-\d\d-\d\d\.\d\d\.\d\d\.\d+) \S+ '
-     r'(?P<program>\S+ \S+) (?P<level>[A-Z]+) (?P<message>.*)', '%Y-%m-%d-%H.%M.%S.%f'),
-    ("OpenStack's form",
-     r'(?P<file>\S+) (?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+) (?P<pid>\d+) (?P<level>[A-Z]+) '
-     r'(?P<where>\S+) (?P<message>.*)', '%Y-%m-%d %H:%M:%S.%f'),
+     r'\[?{time}[] ]{where}\b{level}\b(?:(?<=[A-Z])|(?=[]:]))[] :|-]*{message}', ''),
+    ('a level in each line', r'\[?{level}\]?[ :]+\[?{time}\]?[ :-]*{message}', ''),
+    ("Android's form (logcat)", r'(?P<time>\d\d-\d\d \d\d:\d\d:\d\d\.\d+) +{pid} +{thread} '
+     r'(?P<level>[VDIWEFA]) (?P<program>[^:]{1,80}?)\s*: ?{message}', '%m-%d %H:%M:%S.%f'),
+    ("HDFS's form", r'(?P<time>\d{6} \d{6}) {thread} (?P<level>[A-Z]+) (?P<where>[^\s:]+): {message}',
+     '%y%m%d %H%M%S'),
+    ("BlueGene's form", r'{label} \d{10} [\d.]+ {host} (?P<time>\d{4}-\d\d-\d\d-\d\d\.\d\d\.\d\d\.\d+) \S+ '
+     r'(?P<program>\S+ \S+) (?P<level>[A-Z]+) {message}', '%Y-%m-%d-%H.%M.%S.%f'),
+    ("OpenStack's form", r'{file} {time} {pid} (?P<level>[A-Z]+) (?P<where>\S+) {message}', ''),
     ("Proxifier's form", r'\[(?P<time>\d\d\.\d\d \d\d:\d\d:\d\d)\] (?P<program>\S+)(?: \*64)? - '
-     r'(?P<host>\S+) (?P<message>.*)', '%m.%d %H:%M:%S'),
-    ("Windows's form (CBS)",
-     r'(?P<time>%s), (?P<level>[A-Z][a-z]+) +(?P<program>[A-Z]+) +(?P<message>.*)' % DAY_TIME, ''),
+     '{host} {message}', '%m.%d %H:%M:%S'),
+    ("Windows's form (CBS)", r'{time}, (?P<level>[A-Z][a-z]+) +(?P<program>[A-Z]+) +{message}', ''),
     ("Thunderbird's form",
-     r'(?P<label>\S+) (?P<time>\d{10}) \d{4}\.\d\d\.\d\d (?P<host>\S+) [A-Z][a-z]{2} +\d+ [\d:]{8} \S+ '
-     r'(?P<program>[^\s:[]+)(?:\[(?P<pid>\d+)\])?: ?(?P<message>.*)', 's'),
+     r'{label} (?P<time>\d{10}) [\d.]+ {host} [A-Z][a-z]{2} +\d+ [\d:]{8} \S+ ' + SAYS, 's'),
     ('a time in seconds in each line',
-     r'(?P<id>\d+) (?P<host>\S+) (?P<program>\S+) (?P<event>\S+) (?P<time>\d{10}) (?P<flag>\S+) '
-     r'(?P<message>.*)', 's'),
-    ("Android's form with bars",
-     r'(?P<time>\d{8}-\d\d?:\d\d?:\d\d?:\d{1,3})\|(?P<program>[^|]+)\|(?P<pid>\d+)\|(?P<message>.*)',
-     '%Y%m%d-%H:%M:%S:%f'),
-    ("the kernel's form", r'(?:<\d+>)?\[ *(?P<time>\d+\.\d{6})\] (?P<message>.*)', None),
+     r'(?P<id>\d+) {host} (?P<program>\S+) {event} (?P<time>\d{10}) {flag} {message}', 's'),
+    ("Android's form with bars", r'(?P<time>\d{8}-\d\d?:\d\d?:\d\d?:\d{1,3})\|(?P<program>[^|]+)\|{pid}\|'
+     '{message}', '%Y%m%d-%H:%M:%S:%f'),
+    ("the kernel's form", r'(?:<\d+>)?\[ *(?P<time>\d+\.\d{6})\] {message}', ''),
 )
 # Tried last, when the file is not a table either
-TIMED_FORMS = (('a time in each line', r'\[?(?P<time>%s)\]?[ :-]+(?P<message>.*)' % DAY_TIME, ''),)
-PAIRS = r'([A-Za-z_][\w.-]*)=("(?:[^"\\]|\\.)*"|[^\s"]*)'
+TIMED_FORMS = (('a time in each line', r'\[?(?P<time>%s%s)\]?[ :-]+{message}' % (DAY, DAY_CLOCK), ''),)
 VARIES = re.compile(r'"[^"]*"|\'[^\']*\'|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]+)*\b|0x[0-9a-fA-F]+'
                     r'|[^\s=:,()/\[\]]*\d[^\s=:,()/\[\]]*')
-UNCOUNTED = ('time', 'message', 'path', 'agent', 'referer', 'size', 'pid', 'where', 'thread', 'pri')
+COLOUR = r'\x1b\[[\d;]*m'
 
 
 def message_shape(text):
@@ -87,73 +70,12 @@ def message_shape(text):
     return re.sub(r'#(?:[:./,]#)+', '#', VARIES.sub('#', text[:300])).strip()[:150]
 
 
-class Log:
-    """Counts what is in a log, record by record."""
-
-    def __init__(self):
-        self.n = 0
-        self.first = self.last = ''
-        self.counts, self.shapes, self.full = {}, {}, False
-
-    def count(self, table, value, most):
-        if value in table or len(table) < most:
-            table[value] = table.get(value, 0) + 1
-        else:
-            self.full = True
-
-    def feed(self, time_, fields, message):
-        self.n += 1
-        if time_:
-            self.first, self.last = self.first or time_, time_
-        for name, value in fields:
-            if value:
-                self.count(self.counts.setdefault(name, {}), value[:60], VALUES_KEPT)
-        if message:
-            self.count(self.shapes, message_shape(message), SHAPES_MOST)
-
-    def span(self):
-        return ', %s to %s' % (clean(self.first, 40), clean(self.last, 40)) if self.first else ''
-
-    def fields(self):
-        """'level: INFO 900, ERROR 12', a line for each field."""
-        out = []
-        for name, table in self.counts.items():
-            if list(table) == ['-']:
-                continue
-            order = sorted(table, key=lambda v: (-table[v], v))
-            shown = ', '.join('%s %d' % (clean(v, 30), table[v]) for v in order[:8 if len(order) < 13 else 3])
-            many = '' if len(order) < 9 else '%s%d different, most often ' % (
-                'over ' if len(order) >= VALUES_KEPT else '', len(order))
-            out.append('%s: %s%s' % (name, many, shown))
-        return out
-
-    def common(self, left, what='messages'):
-        """The most frequent shapes of messages that fit."""
-        if not ROWS or not self.shapes:
-            return []
-        out = ['most frequent %s (# differs):' % what]
-        left -= len(out[0])
-        for s in sorted(self.shapes, key=lambda s: (-self.shapes[s], s))[:6]:
-            line = '%7d  %s' % (self.shapes[s], clean(s, ROW))
-            left -= len(line) + 1
-            if left < 0:
-                break
-            out.append(line)
-        return out if len(out) > 1 else []
-
-
-def log_lines(text, whole):
-    lines = (re.sub(r'\x1b\[[\d;]*m', '', text) if '\x1b[' in text else text).split('\n')
-    if not whole and len(lines) > 1:
-        lines.pop()
-    return lines
-
-
-def log_form(lines, forms):
-    """The format that most of the first lines have. Lines that continue a message (a traceback, say) have
-    none, so if the first line matches, one line in five is enough."""
-    head = [s[:LOG_LINE] for s in itertools.islice((s for s in lines if s.strip()), 200)]
+def log_form(text, forms):
+    """The form that most of the first lines have. Lines that continue a message (a traceback, say) have none,
+    so if the first line matches, one line in five is enough."""
+    head = [s[:LOG_LINE] for s in re.sub(COLOUR, '', text[:LOG_HEAD]).split('\n') if s.strip()][:200]
     for name, pattern, when in forms:
+        pattern = re.sub(r'\{([a-z]+)\}', lambda m: '(?P<%s>%s)' % (m[1], PIECES.get(m[1], r'\S+')), pattern)
         match = re.compile(pattern).match
         fit = sum(1 for s in head if match(s))
         if fit >= 3 and (fit >= 0.8 * len(head) or match(head[0]) and fit >= 0.2 * len(head)):
@@ -161,140 +83,124 @@ def log_form(lines, forms):
     return None
 
 
-def last_time(path, encoding, match):
-    """The last time in a file whose end was not examined."""
-    with open(path, 'rb') as f:
-        f.seek(max(0, os.fstat(f.fileno()).st_size - LOG_TAIL))
-        lines = f.read(LOG_TAIL).decode(encoding, 'replace').split('\n')[1:]
-    return next((m.group('time') for m in (match(s[:LOG_LINE]) for s in reversed(lines)) if m), '')
-
-
-def log_dates(times, when):
-    """The statement that turns texts into times."""
-    if when is None or not has('pandas') or not times:
-        return []
-    if when == 's':                     # since 1970
-        return ["df['time'] = pd.to_datetime(df['time'].astype(float), unit='s')"]
-    if when and ('%y' not in when or increasing(times, when)) and parsed(times, when).notna().all():
-        return ["df['time'] = pd.to_datetime(df['time'], format=%r)" % when]
-    found = column_plan('time', dict.fromkeys(times, 1))
-    return [statement('df', found.code or "pd.to_datetime({}, errors='coerce')", ['time'])]
-
-
-def log_frame(rows, imports):
-    """The line of code that turns text into records: a table, or a list where pandas is not installed."""
-    if has('pandas'):
-        return 'import %s, pandas as pd; df = pd.DataFrame([%s])' % (imports, rows)
-    return 'import %s; rows = [%s]' % (imports, rows)
-
-
-def log_said(lines, log, total, told, more=(), what='messages'):
-    """The whole profile of a log, cut to the space there is. lines: the code; told: what precedes the
-    times."""
-    lines = lines + ['%s, %s%s' % (told, total, log.span())] + [s for s in more if s]
-    for s in log.fields()[:6]:
-        if sum(len(x) + 1 for x in lines) + len(s) < MOST - 100:
-            lines.append(s)
-    lines += log.common(MOST - 20 - sum(len(s) + 1 for s in lines), what)
-    return '\n'.join(lines)
-
-
-def log_by(path, text, encoding, whole, forms):
-    lines = log_lines(text, whole)
-    form = log_form(lines, forms)
-    if not form:
-        return None
-    name, pattern, when = form
-    match, log, times, seen = re.compile(pattern).match, Log(), {}, 0
-    other, counted = 0, [g for g in re.compile(pattern).groupindex if g not in UNCOUNTED]
-    for s in in_time(lines, LOG_SECONDS):
-        seen += 1
-        m = match(s[:LOG_LINE])
-        if not m:
-            other += bool(s.strip())
-            continue
-        d = m.groupdict()
-        at = d['time']
-        if when == 's':
-            at = str(datetime.datetime.fromtimestamp(int(at), datetime.timezone.utc))[:19]
-        log.feed(at, [(k, d[k]) for k in counted], d.get('message') or d.get('path'))
-        times[d['time']] = None
-    rest = not whole or seen < len(lines)
-    total = '%d lines' % (seen - (not lines[-1])) if not rest else 'about %d lines' % count_rows(path)
-    if rest:
-        log.last = last_time(path, encoding, match) or log.last
-    source = 'open(%r, encoding=%r, errors="replace")' % (path, encoding)
-    if '\x1b[' in text:
-        source = r"(re.sub(r'\x1b\[[\d;]*m', '', s) for s in %s)" % source
-    code = [log_frame('m.groupdict() for m in map(re.compile(%s).match, %s) if m'
-                      % (raw_text(pattern), source), 're')] + log_dates(list(times), when)
-    return log_said(code, log, total, 'a log, ' + name, (
-        'counts below: of the first %d lines' % seen if rest else '',
-        'no year in its times: pandas takes 1900' if when and not re.search('%[Yy]|^s', when) else '',
-        '%d lines of another form (such as the rest of a message) are left out' % other if other else ''),
-        'paths' if '<path>' in pattern else 'messages')
-
-
 def raw_text(pattern):
     """A regular expression as a Python literal, raw if possible."""
     return "r'%s'" % pattern if "'" not in pattern else repr(pattern)
 
 
+def log_times(times, when, whole):
+    """The statement that turns texts into times. It loses what is no time, which is then told as missing."""
+    if when == 's':
+        return ["df['time'] = pd.to_datetime(df['time'].astype(float), unit='s')"]
+    some = times[::len(times) // LOG_TIMES + 1]
+    days = {form: parsed(some, form, utc=True) for form in date_forms(some[0])}
+    days = {form: d.max() - d.min() for form, d in days.items() if d.notna().all()}
+    if len(days) > 1:                   # is 17/06/09 in June? Then the log is of the shortest time
+        when = min(days, key=days.get)
+    found = column_plan('time', dict.fromkeys(some, 1))
+    code = found.code or 'pd.to_datetime({})' * (found.kind == 'date')
+    if when:
+        code = 'pd.to_datetime({}, format=%r)' % when
+    elif whole and len({t[-5:] for t in times}) == 1:       # hours of the day as they were there
+        code = code.replace(', utc=True', '')
+    code = re.sub(r"^(pd\.to_datetime\((?!.*'coerce').*)\)$", r"\1, errors='coerce')", code)
+    return [statement('df', code, ['time'])] * bool(code)
+
+
+def log_by(path, text, encoding, whole, forms):
+    form = log_form(text, forms)
+    if not form:
+        return None
+    name, pattern, when = form
+    if not whole:
+        text = sampled(path, os.path.getsize(path), encoding).decode(encoding, 'replace')
+    lines = [s[:LOG_LINE] for s in text.split('\n') if s.strip()]
+    source = 'open(%r, encoding=%r, errors="replace")' % (path, encoding)
+    plain_lines = source
+    if '\x1b[' in text:
+        plain_lines = "(re.sub(%s, '', s) for s in %s)" % (raw_text(COLOUR), source)
+    rows = '[m.groupdict() for m in map(re.compile(%s).match, %s) if m]' % (raw_text(pattern), plain_lines)
+    if name == 'logfmt':
+        rows = "[{k: v.strip('\"') for k, v in re.findall(%s, s)} for s in %s if s.strip()]" % (
+            raw_text(PAIR), plain_lines)
+    rest = iter(lines)
+    items = run(['import re; rows = ' + rows], [(source, in_time(rest, LOG_SECONDS))])['rows']
+    seen, names = len(lines) - len(list(rest)), {k for r in items for k in r}
+    if not 0 < len(names) <= LOG_NAMES:
+        return None
+    total = count(len(items), 'row')
+    if not whole or seen < len(lines):
+        where = ' at the beginning, in the middle and at the end' * (not whole)
+        total = 'about %d rows, looked at %d%s' % (count_rows(path), len(items), where)
+    if not has('pandas'):
+        return log_facts('import re; rows = %s\na log, %s, %s, all values text' % (rows, name, total), items)
+    lines = ['import re, pandas as pd; df = pd.DataFrame(%s)' % rows]
+    times = [r['time'] for r in items if r.get('time')]
+    lines += log_times(times, when, whole) if times else []
+    if '<status>' in pattern:
+        lines.append("for c in ['status', 'size']: df[c] = pd.to_numeric(df[c], errors='coerce')")
+    frame = run(lines, [(rows, items)])['df']
+    t = table_of('df', lines, [('\n'.join(lines).partition('df = ')[2], frame)])
+    t.total = total
+    if when and not re.search('%[Yy]|^s', when):
+        t.remarks['time'] = 'without a year: pandas takes 1900'
+    if len(items) < seen:
+        t.notes.append('%s of another form (such as the rest of a message), left out'
+                       % count(seen - len(items), 'line'))
+    return log_facts(told(t.lines, t, 'a log, %s, ' % name), items)
+
+
 def log_text(path, text, encoding, whole):
-    return logfmt(path, text, encoding, whole) or log_by(path, text, encoding, whole, LOG_FORMS)
+    return log_by(path, text, encoding, whole, LOG_FORMS)
 
 
 def log_timed(path, text, encoding, whole):
     return log_by(path, text, encoding, whole, TIMED_FORMS)
 
 
-# Records whose fields have names: JSON lines, logfmt. These are the usual names of the
-# time, the level and the message.
-
+# The usual names of the time, the level and the message in records
 LOG_KEYS = (('time', ('time', 'timestamp', 'ts', '@timestamp', 'datetime', 't')),
             ('level', ('level', 'lvl', 'severity', 'levelname', 'loglevel', 'log.level')),
-            ('message', ('message', 'msg', 'event')))
+            ('message', ('message', 'msg', 'event', 'path')))
 
 
 def log_keys(items):
     """{'time': its key, ...} if these are the records of a log, which have a time, and a level or a message;
     else None."""
-    found, head = {}, items[:100]
+    found, head = {}, [r for r in items[:100] if isinstance(r, dict)]
     for what, names in LOG_KEYS:
-        for k in names:
-            if 2 * sum(k in r for r in head if isinstance(r, dict)) > len(head):
-                found[what] = k
-                break
-    return found if 'time' in found and len(found) > 1 else None
+        found[what] = next((k for k in names if 2 * sum(k in r for r in head) > len(head)), None)
+    return found if found['time'] and (found['level'] or found['message']) else None
+
+
+def how_often(items, key, always):
+    """'level: INFO 900, ERROR 12', where words recur under a key of records; always: numbers too."""
+    found = (r.get(key) for r in items)
+    words = collections.Counter(str(v)[:60] for v in found
+                                if v and (always or type(v) is str and not v.isdigit()))
+    if len(words) < 2 or 2 * len(words) > sum(words.values()):
+        return ''
+    shown = ['%s %d' % (clean(v, 30), n) for v, n in words.most_common(8 if len(words) < 13 else 3)]
+    return '%s: %s%s' % (key, 'most often ' * (len(words) > len(shown)), ', '.join(shown))
 
 
 def log_facts(said, items):
     """said is the profile of the records as a table; what matters in a log replaces its first rows."""
+    items = [r for r in items if isinstance(r, dict)]
     keys = log_keys(items)
     if not keys or not said:
         return said
-    log, counted = Log(), [keys['level']] if 'level' in keys else []
-    for r in in_time(items, LOG_SECONDS):
-        if isinstance(r, dict):
-            log.feed(str(r.get(keys['time'], '')), [(k, str(r[k])) for k in counted if k in r],
-                     str(r.get(keys.get('message'), '') or ''))
-    begun = said.split('\nfirst ')[0]
-    lines = [begun[:MOST - 500], 'a log%s' % log.span()] + log.fields()
-    return '\n'.join(lines + log.common(MOST - 20 - sum(len(s) + 1 for s in lines)))
-
-
-def logfmt(path, text, encoding, whole):
-    lines = [s[:LOG_LINE] for s in log_lines(text, whole) if s.strip()]
-    pair = re.compile(PAIRS)
-    head = lines[:50]
-    if len(head) < 2 or any(len(pair.findall(s)) < 2 or 5 * len(pair.sub('', s).replace(' ', '')) > len(s)
-                            for s in head):
-        return None
-    items = [{k: v.strip('"') for k, v in pair.findall(s)} for s in in_time(lines, LOG_SECONDS / 2)]
-    rows = ('{k: v.strip(\'"\') for k, v in re.findall(r\'%s\', s)} '
-            'for s in open(%r, encoding=%r, errors="replace") if s.strip()' % (PAIRS, path, encoding))
-    read = log_frame(rows, 're')
-    what = 'lines of logfmt (all values are text)' + ('' if whole and len(items) == len(lines) else
-                                                      ', of about %d' % count_rows(path))
-    said = records(items, read, what, '[%s]' % rows)
-    return log_facts(said or '%s\n%d %s' % (read, len(items), what), items)
+    level, message = keys['level'], keys['message']
+    names = dict.fromkeys(k for r in items[:100] for k in r if k not in (keys['time'], message))
+    more = [how_often(items, k, k in (level, 'status')) for k in sorted(names, key=lambda k: k != level)]
+    shapes = collections.Counter(message_shape(str(r[message])) for r in in_time(items, LOG_SECONDS / 2)
+                                 if r.get(message)).most_common(6 if ROWS else 0)
+    if shapes:
+        more.append('most frequent %ss (# differs):' % ('path' if message == 'path' else 'message'))
+    more += ['%7d  %s' % (n, clean(shape, ROW)) for shape, n in shapes]
+    said = said.partition('\nfirst ')[0]
+    for line in filter(None, more):
+        if len(said) + len(line) > MOST - 20:
+            break
+        said += '\n' + line
+    return said
