@@ -289,7 +289,7 @@ def list_joins(lists):
         tables.append(Shared(path, name, found))
     return ['%r in %s is %r in %s: %d of %d are found there' % (
         key.name, many.path, of.name, one.path, rows, key.n)
-            for many, key, one, of, rows in references(tables)[:3]]
+            for many, key, one, of, rows, _ in references(tables)[:3]]
 
 
 def shape_text(value, root='data'):

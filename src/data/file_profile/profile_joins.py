@@ -5,6 +5,8 @@
 #     was alone.
 
 import builtins
+import collections
+import contextlib
 import functools
 import itertools
 import keyword
@@ -58,88 +60,70 @@ def comparable(x, y):
     return len(kinds) == 1 and not kinds & {'float', 'bool', 'empty', 'lists', 'objects'}
 
 
-def joins(a, b):
-    """[(column of a, column of b, rows of the join)], the best first; in one of the two each value is
-    unique."""
-    out = []
+Reference = collections.namedtuple('Reference', 'many key one unique rows unused')
+
+
+def reference(a, b):
+    """The best pair of columns of two tables of which one holds keys of the other, where each is once; how
+    many rows find theirs, and how many keys nothing refers to. None: there is no such pair."""
+    found, best = None, 0.5
     for x, y in itertools.product(a.columns[:60], b.columns[:60]):
         refer = related(x.name, a.name, y.name) or related(y.name, b.name, x.name)
         if isinstance(x.name, int) or not refer or not comparable(x, y) or not (x.once() or y.once()):
             continue
         of_x, of_y = keys_of(x, y)
         both = of_x.keys() & of_y.keys()
-        numbering = plain_name(x.name) == plain_name(y.name) in ('id', 'no', 'nr', 'number', 'index')
-        if not both or numbering and x.once() and y.once():
+        if plain_name(x.name) == plain_name(y.name) in ('id', 'no', 'nr', 'number', 'index') and (
+                x.once() and y.once()):
             continue                    # both only number their own rows
-        out.append((len(both) / min(len(of_x), len(of_y)), x, y, sum(of_x[v] * of_y[v] for v in both)))
-    out.sort(key=lambda j: -j[0])
-    return [j[1:] for j in out if j[0] > 0.5]
+        if both and len(both) / min(len(of_x), len(of_y)) > best:
+            best, rows = len(both) / min(len(of_x), len(of_y)), sum(of_x[v] * of_y[v] for v in both)
+            found = (Reference(a, x, b, y, rows, len(of_y) - len(both)) if y.once()
+                     else Reference(b, y, a, x, rows, len(of_x) - len(both)))
+    return found
 
 
 def references(tables):
-    """[(table, its column, the table that it refers to, its column, rows that find theirs)]"""
-    found = ((a, b, *j) for a, b in itertools.combinations(tables, 2) for j in joins(a, b)[:1])
-    return [(b, y, a, x, rows) if x.once() else (a, x, b, y, rows) for a, b, x, y, rows in found]
+    return [r for r in itertools.starmap(reference, itertools.combinations(tables, 2)) if r]
 
 
 JOINS = 3                       # statements that join the tables of one file or folder
 
 
-class Join:
-    """Of a table with many rows for each row of another, on the columns key and unique."""
-
-    def __init__(self, a, b, x, y, rows):
-        if y.once():
-            a, b, x, y = b, a, y, x
-        self.one, self.unique, self.many, self.key, self.rows = a, x, b, y, rows
-        self.of_one, self.of_many = keys_of(x, y)
-        self.without = sum(self.of_many[v] for v in self.of_many.keys() - self.of_one.keys())
-
-    def facts(self, rows):
-        out = [count(rows, 'row')] if rows is not None else []
-        unused = len(self.of_one.keys() - self.of_many.keys())
-        if self.without:
-            out.append('%d of %s find%s none' % (self.without, self.many.name, 's' * (self.without == 1)))
-        if unused:
-            out.append('%d of %s %s not in %s' % (unused, self.one.name, 'is' if unused == 1 else 'are',
-                                                  self.many.name))
-        return ', '.join(out)
-
-    def code(self, joined, names):
-        """The statement. joined: the tables that were joined before it, names: the columns that this gave."""
-        left, right = ('both' if t in joined else t.name for t in (self.many, self.one))
-        there, new = (names if t in joined else {c.name for c in t.columns} for t in (self.many, self.one))
-        x, y = self.unique.name, self.key.name
-        of_x, of_y = has_zeros_in_front(self.unique), has_zeros_in_front(self.key)
-        if of_x != of_y:                # the other table has numbers
-            left += '.astype({%r: int})' % y * of_y
-            right += '.astype({%r: int})' % x * of_x
-        on = 'on=%r' % x if x == y else 'left_on=%r, right_on=%r' % (y, x)
-        also = ', suffixes=("", "_%s")' % right.partition('.')[0] if there & new - {y} else ''
-        return 'both = %s.merge(%s, %s%s)' % (left, right, on, also)
+def merging(r, many, one, frames):
+    """The expression that joins two of these frames, given by their names."""
+    x, y = r.unique.name, r.key.name
+    on = 'on=%r' % x if x == y else 'left_on=%r, right_on=%r' % (y, x)
+    if (set(frames[many]) & set(frames[one])) - ({x} & {y}):
+        on += ', suffixes=("", "_%s")' % one
+    number, text = '.astype({%r: int})', (has_zeros_in_front(r.key), has_zeros_in_front(r.unique))
+    many += number % y * (text == (True, False))        # the other table has numbers
+    one += number % x * (text == (False, True))
+    return '%s.merge(%s, %s)' % (many, one, on)
 
 
 def join_all(tables):
     """([tables], [statements]): those that belong together are joined one after the other, so that the last
     join has the columns of all. It has a row for each row of the table with the most detail."""
-    left = [Join(a, b, *found) for i, a in enumerate(tables) for b in tables[i + 1:] if a.whole and b.whole
-            for found in joins(a, b)[:1]]
-    joined, lines, rows, names, detail = [], [], None, set(), None
-    while left and len(lines) < JOINS:
-        j = next((j for j in left if not joined or (j.many in joined) != (j.one in joined)
-                  and (j.many in joined or j.one is detail)), None)
-        if not j:
+    left, frames = references([t for t in tables if t.whole]), {t.name: t.frame for t in tables}
+    joined, lines, detail = [], [], None
+    while len(lines) < JOINS:
+        r = next((r for r in left if not joined or (r.many in joined) != (r.one in joined)
+                  and (r.many in joined or r.one is detail)), None)
+        if not r:
             break
-        left.remove(j)
-        if not joined or j.one is detail:
-            rows = j.rows if not joined or rows == sum(j.unique.values.values()) else None
-            detail = j.many
-        elif j.without:
-            rows = None
-        facts = j.facts(rows)
-        lines.append(j.code(joined, names) + '  # ' * bool(facts) + facts)
-        names |= {c.name for t in (j.many, j.one) for c in t.columns}
-        joined += [t for t in (j.many, j.one) if t not in joined]
+        left.remove(r)
+        code = merging(r, *('both' if t in joined else t.name for t in (r.many, r.one)), frames)
+        try:
+            frames['both'] = eval(code, dict(frames))
+        except Exception:
+            continue
+        detail = r.many if not joined or r.one is detail else detail
+        joined += [t for t in (r.many, r.one) if t not in joined]
+        facts = [count(len(frames['both']), 'row')]
+        for n, of, other in ((r.key.n - r.key.missing - r.rows, r.many, r.one), (r.unused, r.one, r.many)):
+            facts += ['%d of %s %s not in %s' % (n, of.name, 'is' if n == 1 else 'are', other.name)] * bool(n)
+        lines.append('both = %s  # %s' % (code, ', '.join(facts)))
     return joined, lines
 
 
@@ -198,49 +182,26 @@ def own_names(path, said):
     return '\n'.join(part for part in (code, facts) if part)
 
 
-def text_of(path):
-    """The text of a file beside the one that is described, whose trouble this is not."""
-    raw, size = read_start(path)
-    known = TROUBLE[:]
-    text, encoding = decode_text(raw, True)
-    TROUBLE[:] = known
-    return text or '', encoding
-
-
-def belongs(path, tables):
-    """Does a file have a column that may be one of these tables'?"""
-    try:
-        first = text_of(path)[0][:4000].split('\n', 1)[0]
-    except OSError:
-        return False
-    name, names = variable(path, 'df'), [(t.name, plain_name(c.name)) for t in tables for c in t.columns[:60]]
-    return any(related(a, name, b) or related(b, of, a)
-               for a in map(plain_name, re.split('[\t;,|]', first)) if a for of, b in names)
-
-
 def joins_with_files(t, path):
     """The lines that join this table with older ones beside it, if they share columns; else none. Nothing
-    else of those files is read."""
-    changed, tables = os.stat(path).st_mtime_ns, [t]
+    else of those files is read, and nothing of the large ones."""
+    changed, tables, room, until = os.stat(path).st_mtime_ns, [t], SAMPLE, clock() + SECONDS
     older = [other for time, other in siblings(path) if time <= changed
              and other.lower().endswith(('.csv', '.tsv')) and os.path.getsize(other) <= SAMPLE]
     together = parts_of_one(t, path, older) if older else []
-    if together:
-        return together
-    left = older[:4]
-    while left:                         # one may belong to another that is found later
-        found = [other for other in left if belongs(other, tables)]
-        left = [other for other in left if other not in found] if found else []
-        for other in found:
-            try:
-                text, encoding = text_of(other)
-                u = read_table(other, text, encoding, True, variable(other, 'df'))
-                tables += [u] * bool(u)
-            except (OSError, ValueError):
-                pass
+    known = TROUBLE[:]                  # that of the others is none of this file
+    for other in older[:4] if not together else ():
+        room -= os.path.getsize(other)
+        if room < 0 or clock() > until:
+            break
+        with contextlib.suppress(OSError, ValueError):
+            text, encoding = decode_text(read_start(other)[0], True)
+            u = read_table(other, text or '', encoding, True, variable(other, 'df'))
+            tables += [u] * bool(u)
+    TROUBLE[:] = known
     joined, lines = join_all(tables)
     others = [line for u in joined if u is not t for line in u.code()]
-    return others + lines if t in joined else []
+    return together or (others + lines if t in joined else [])
 
 
 def parts_of_one(t, path, older):
