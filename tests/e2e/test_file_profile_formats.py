@@ -131,7 +131,7 @@ def test_a_database_is_looked_at_like_any_table(tmp_path):
                   orders=[(i, i % 25, i * 1.5, '2025-%02d-01' % (i % 12 + 1), '%02d.03.2025' % (i % 28 + 1) if i % 4 else None) for i in range(100)])
     assert "customers: 20 rows, columns: 'id' (int, 0 to 19, all different), 'country' (text: DE, FE), 'note' (empty, 20 missing)\n" in text
     assert "'total' (float, 0.0 to 148.5), 'placed' (datetime, 2025-01-01 to 2025-12-01), 'paid' (datetime, 2025-03-02 to 2025-03-28, 25 missing)" in text, text
-    assert 'both = orders.merge(customers, left_on=\'customer_id\', right_on=\'id\', suffixes=("", "_customers"))  # 80 rows, 20 of orders find none' in text, text
+    assert 'both = orders.merge(customers, left_on=\'customer_id\', right_on=\'id\', suffixes=("", "_customers"))  # 80 rows, 20 of orders are not in customers' in text, text
     assert "unused: 0 rows, columns: 'x' (empty)\n" in text and text.endswith('\nview dear: id, customer_id, total, placed, paid'), text
 
 
