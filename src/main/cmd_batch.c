@@ -20,6 +20,7 @@
 #include "main/front.h"
 #include "process/loop.h"
 #include "process/signals.h"
+#include "saved/session.h"
 #include "show/show.h"
 
 #define DRAW_MS        200
@@ -220,6 +221,9 @@ static int run_batch(const struct front *f, struct loop *loop, struct error *err
         return error_set(err, ERROR_USAGE, 0, "batch has the format openai, or its own without --format");
     if (names->n > (set->settle ? 2u : 1u))
         return error_set(err, ERROR_USAGE, 0, "batch asks the questions of one file");
+    autofree char *out = set->out_dir ? session_out_dir(set->out_dir, err) : NULL;
+    if (set->out_dir && !out)
+        return -1;
     struct rows *rs = rows_open(names->v[0], set->template, err);
     struct results *l = rs ? results_open(set->output, err) : NULL;
     int status = !l            ? -1

@@ -20,9 +20,10 @@ CODE = "import os; n = sum(map(int, QUESTION.split('+'))); print(n, sorted(os.li
 
 
 class Model:
-    """Answers from as many threads as ask: for "what is A+B" it has code computed and says what that printed. refuse(n): answer request n with 429?"""
+    """Answers from as many threads as ask: for "what is A+B" it has code computed and says what that printed. refuse(n): answer request n with 429? hold(text) may wait, and
+    refuse the first request of a question."""
 
-    def __init__(self, refuse=lambda n: False, wait=0.0, says=(429, "Rate limit reached"), port=0, run=None):
+    def __init__(self, refuse=lambda n: False, wait=0.0, says=(429, "Rate limit reached"), port=0, run=None, hold=lambda text: False):
         self.asked, self.refused, self.bodies, self.lock, self.now, self.most, self.connections, self.lists = [], 0, [], threading.Lock(), 0, 0, [], 0
         model = self
 
@@ -73,6 +74,8 @@ class Model:
                     text = last["content"] if isinstance(last["content"], str) else last["content"][-1]["text"]
                     with model.lock:
                         model.asked.append(text)
+                    if hold(text):
+                        return self.give(says[0], json.dumps({"error": {"message": says[1]}}))
                     if "fail" in text:
                         return self.give(400, '{"error": {"message": "cannot be asked"}}')
                     code = run[done] if isinstance(run, list) else "QUESTION = %r\n%s" % (text.rsplit(" ", 1)[-1], run or CODE)
@@ -225,8 +228,11 @@ def test_what_a_wrong_command_is_told(bare):
             assert r.code == 2 and "cannot read %s: %s" % (name, why) in r.err, r
     r = bare.run("batch", "q.csv", "-o", "out.jsonl")
     assert r.code == 2 and "--template makes one of the columns" in r.err
-    r = bare.run("batch", "q.jsonl", "-o", "no/out.jsonl")
-    assert r.code == 1 and "no/out.jsonl: No such file or directory" in r.err, r
+    for name, why in (("no/out.jsonl", "No such file or directory"), ("/tmp", "Is a directory")):
+        r = bare.run("batch", "q.jsonl", "-o", name)
+        assert r.code == 2 and "cannot write %s: %s" % (name, why) in r.err, r
+    r = bare.run("batch", "q.jsonl", "-o", "out.jsonl", "--out", "/proc/none")
+    assert r.code == 2 and r.err == "sandpiper: --out: cannot create the directory /proc/none: No such file or directory\n" and "out.jsonl" not in os.listdir(bare.work), r
 
 
 @pytest.mark.parametrize("columns", [80, 40])
@@ -370,6 +376,30 @@ def test_a_service_that_comes_back(sandpiper, model):
     out, err = p.communicate(timeout=HANG)
     assert p.returncode == 0 and b"waiting" not in err and {x["status"] for x in lines(sandpiper)} == {"answered"}, (out, err)
     assert len(lines(sandpiper)) == 30
+
+
+def test_that_it_waits_is_told_once(sandpiper, model):
+    """The rows that were under way may end in any order: one is refused, another is answered, a third is refused."""
+    gates, refused = [threading.Event() for _ in range(4)], {1, 3}
+
+    def hold(text):
+        n = int(text.split("+")[0].rsplit(" ", 1)[-1])
+        return n < 4 and gates[n].wait(HANG) and n in refused and not refused.remove(n)
+    m = model(sandpiper, hold=hold, says=(403, "not yet"))
+    rows(sandpiper, 5)
+    p = sandpiper.start("batch", "q.jsonl", "-o", "out.jsonl", "-j", "3")
+    gates[0].set()
+    while len(m.asked) < 4:
+        time.sleep(0.02)
+    gates[1].set()
+    said = p.stderr.readline()
+    assert said.startswith(b"sandpiper: waiting: ") and b"not yet" in said, said
+    gates[2].set()
+    while "r2" not in {x["id"] for x in lines(sandpiper)}:
+        time.sleep(0.02)
+    gates[3].set()
+    out, err = p.communicate(timeout=HANG)
+    assert p.returncode == 0 and b"waiting" not in err and {x["status"] for x in lines(sandpiper)} == {"answered"} and not refused, (out, err)
 
 
 def test_lines_as_openai_has_them(sandpiper, model):

@@ -34,24 +34,20 @@ static void make_id(char *out, size_t size)
     snprintf(out, size, "%s-%s", when, random);
 }
 
-static int make_out_dir(struct session *s, const struct config *c, struct error *err)
+char *session_out_dir(const char *dir, struct error *err)
 {
     struct stat st;
 
-    if (!c->front.out_dir)
-        return 0;
-    if (stat(c->front.out_dir, &st) == 0 && !S_ISDIR(st.st_mode))
-        return error_set(err, ERROR_USAGE, 0, "--out %.200s: not a directory", c->front.out_dir);
-    if (file_mkdirs(c->front.out_dir, 0777, err) < 0) {
+    if (stat(dir, &st) == 0 && !S_ISDIR(st.st_mode))
+        return error_null(err, ERROR_USAGE, 0, "--out %.200s: not a directory", dir);
+    if (file_mkdirs(dir, 0777, err) < 0) {
         err->kind = ERROR_USAGE;
-        return error_wrap(err, "--out");
+        error_wrap(err, "--out");
+        return NULL;
     }
-    if (access(c->front.out_dir, W_OK | X_OK) < 0)
-        return error_set(err, ERROR_USAGE, errno, "--out %.200s: %s", c->front.out_dir, strerror(errno));
-    s->out_dir = realpath(c->front.out_dir, NULL);
-    return s->out_dir
-               ? 0
-               : error_set(err, ERROR_USAGE, errno, "--out %.200s: %s", c->front.out_dir, strerror(errno));
+    char *path = access(dir, W_OK | X_OK) == 0 ? realpath(dir, NULL) : NULL;
+
+    return path ? path : error_null(err, ERROR_USAGE, errno, "--out %.200s: %s", dir, strerror(errno));
 }
 
 /* A killed program could not remove its folder. We do it when we end, where nobody waits for it. A folder
@@ -134,7 +130,7 @@ int session_open(struct session *s, const struct config *c, const char *id, stru
     struct error why = {0};
 
     *s = (struct session){0};
-    if (make_out_dir(s, c, err) < 0)
+    if (c->front.out_dir && !(s->out_dir = session_out_dir(c->front.out_dir, err)))
         return -1;
     make_id(s->id, sizeof s->id);
     if (id && strlen(id) < sizeof s->id)

@@ -25,6 +25,8 @@ int session_open(struct session *s, const struct config *c, const char *id, stru
 int session_next(struct session *s, const struct config *c, struct error *err);
 /* The same for the cache, if only that is lost; or NULL. The caller frees it. */
 char *session_cache_lost(const struct session *s);
+/* The folder of --out with all of its path, created if it is not there; NULL: it cannot be. */
+char *session_out_dir(const char *dir, struct error *err);
 /* The user was told of something in the folder: keep it, whatever happens to us. */
 void session_keep(struct session *s);
 void session_close(struct session *s); /* removes the folder unless it is kept */

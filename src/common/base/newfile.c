@@ -196,8 +196,9 @@ int newfile_write(const char *path, const void *data, size_t len, struct error *
     autofree char *folder = slash ? xmemdup0(path, (size_t)(name - path)) : xstrdup(".");
     struct newfile f autorelease(newfile_release) = NEWFILE_INIT;
 
-    if (newfile_open(&f, folder, 0600) == 0 && fd_write_all(f.fd, data, len) == 0
-        && newfile_name(&f, name) == 0)
+    if (newfile_open(&f, folder, 0600) < 0)
+        return error_set(err, ERROR_USAGE, errno, "cannot write %.200s: %s", path, strerror(errno));
+    if (fd_write_all(f.fd, data, len) == 0 && newfile_name(&f, name) == 0)
         return 0;
     if (errno == EEXIST)
         return error_set(err, ERROR_USAGE, 0, "%.200s exists already; name another file", path);

@@ -68,6 +68,7 @@ struct batch {
     struct prepared *prepared;
     unsigned lost;   /* rows in a row that failed for a reason that all rows share */
     int64_t lost_at; /* when the first of them did */
+    int64_t lost_told;
     struct error fatal;
 };
 
@@ -193,7 +194,6 @@ static void add_result(struct batch *b, const struct row *r, struct json *given)
     struct error err = {0};
 
     *(results_answered(line) ? &b->n->answered : &b->n->failed) += 1;
-    b->lost = 0;
     if (results_add(b->o->results, line, row_shape(b->o, r), &err) < 0)
         fail_batch(b, &err);
     if (b->o->max_errors && b->n->failed >= (size_t)b->o->max_errors && !b->n->stopping) {
@@ -336,9 +336,11 @@ static void note_lost(struct place *p, const struct error *why)
                   why->text, why->remedy);
         fail_batch(b, &err);
     } else if (b->n->answered) {
-        if (b->lost == 1) {
+        /* What was under way when that was said ends in any order, with answers between. */
+        if (b->lost == 1 && p->began >= b->lost_told) {
             autofree char *line = xasprintf("waiting: %s", why->text);
             b->o->notice(b->o->ctx, line);
+            b->lost_told = now;
         }
         b->not_before = now + LOST_MS;
     }
@@ -372,12 +374,14 @@ static void on_row_done(void *ctx, const struct json *result, const struct error
     } else if (err && err->kind == ERROR_USAGE && !json_get(r.ask, "model")) {
         fail_batch(b, err);
     } else if (err && (err->kind == ERROR_USAGE || !ask_later(p))) {
+        b->lost = 0;
         add_failure(b, &r, &p->due,
                     err->kind == ERROR_USAGE     ? "usage"
                     : err->kind == ERROR_SANDBOX ? "no_sandbox"
                                                  : "no_answer",
                     err->text);
     } else if (result) {
+        b->lost = 0;
         speed_up(b);
         end_with_result(p, &r, result);
         p->whole = p->up || !p->started;

@@ -172,7 +172,7 @@ struct results *results_open(const char *path, struct error *err)
         l->fd = open(path, flags, 0600);
     int status = 0;
     if (l->fd < 0)
-        status = error_errno(err, "%s", path);
+        status = error_set(err, ERROR_USAGE, errno, "cannot write %s: %s", path, strerror(errno));
     else if (flock(l->fd, LOCK_EX | LOCK_NB) < 0)
         status = error_set(err, ERROR_USAGE, 0, "%s: another batch is writing to it", path);
     else

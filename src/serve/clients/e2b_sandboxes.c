@@ -1,6 +1,6 @@
 /* e2b_sandboxes.c - E2B's SDK: sandboxes are made, listed, found again and ended, and end by themselves at
- * the time that the client sets. What its API has and we have not (templates, networks, volumes, secrets) is refused
- * with a sentence, which the SDK shows.
+ * the time that the client sets. What its API has and we have not (templates, networks, volumes, secrets) is
+ * refused with a sentence, which the SDK shows.
  */
 #include <stdlib.h>
 #include <string.h>
