@@ -8,282 +8,241 @@ MISSING = {'', '#N/A', '#N/A N/A', '#NA', '-1.#IND', '-1.#QNAN', '-NaN', '-nan',
 MARKS = {'-', '--', '?', '.', '..', 'missing', 'unknown', 'n.a.', 'k.a.', 'na', 'none', 'nil', '#value!',
          '#ref!', '#div/0!', 'x', '*', '***', '\\n'}
 PLAIN = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf', re.A | re.I)
-ENGLISH = re.compile(r"\d+(\.\d+)?|\d{1,3}([,'’\u066c\s]\d{3})+([.\u066b]\d+)?|"
+NUMERAL = re.compile(r'[+-]?[\d.,]+([eE][+-]?\d+)?', re.A)     # what a reader may make a number of
+ENGLISH = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|\d{1,3}([,'’\u066c\s]\d{3})+([.\u066b]\d+)?|"
                      r"\d{1,2}(,\d\d)+,\d{3}(\.\d+)?|\d+\u066b\d+")
 GERMAN = re.compile(r"\d+(,\d+)?|\d{1,3}([.'’\s]\d{3})+(,\d+)?")
-AMOUNT = re.compile(r'[-+(]?\s*([$€£¥]\s*[\d.,]+|[\d.,]+\s*([$€£¥%]|EUR|USD|GBP|CHF))\s*\)?')
-CURRENCY = re.compile(r'[$€£¥%₹]|EUR|USD|GBP|CHF|JPY|CNY|INR|BRL|CAD|AUD|SEK|NOK|DKK|PLN|CZK|HUF|TRY|ZAR')
+CURRENCY = '[$€£¥%₹]|EUR|USD|GBP|CHF|JPY|CNY|INR|BRL|CAD|AUD|SEK|NOK|DKK|PLN|CZK|HUF|TRY|ZAR'
+AMOUNT = re.compile(r"[(+−-]*\s*(?P<before>%s)?\s*[+−-]?(?P<core>[\d.,'’٫٬\s]+)(?P<behind>%s)?\s*[)−-]?"
+                    % (CURRENCY, CURRENCY))
 CLOCK = re.compile(r'\d{1,3}:[0-5]\d:[0-5]\d(\.\d+)?')
 SPAN = re.compile(r'(\d+(\.\d+)?\s*(days?|d|hours?|hr|h|minutes?|min|m|seconds?|sec|s)\s*)+')
 MONTHS = ('jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec')
-DAYS = (                        # how a date is written, and its formats in order of trust
-    (r'\d{4}-\d\d?-\d\d?', ('%Y-%m-%d',)), (r'\d{4}/\d\d?/\d\d?', ('%Y/%m/%d',)),
-    (r'\d{4}\.\d\d?\.\d\d?', ('%Y.%m.%d',)), (r'\d\d?\.\d\d?\.\d{4}', ('%d.%m.%Y',)),
-    (r'\d\d?\.\d\d?\.\d\d', ('%d.%m.%y',)), (r'\d\d?/\d\d?/\d{4}', ('%m/%d/%Y', '%d/%m/%Y')),
-    (r'\d\d?/\d\d?/\d\d', ('%m/%d/%y', '%d/%m/%y', '%y/%m/%d')),
-    (r'\d\d?-\d\d?-\d{4}', ('%d-%m-%Y', '%m-%d-%Y')),
-    (r'\d\d-\d\d-\d\d', ('%y-%m-%d', '%d-%m-%y', '%m-%d-%y')),
-    (r'\d\d? [A-Z][a-z]+ \d{4}', ('%d %b %Y', '%d %B %Y')), (r'\d\d?-[A-Z][a-z]{2}-\d{4}', ('%d-%b-%Y',)),
-    (r'\d\d?/[A-Z][a-z]{2}/\d{4}', ('%d/%b/%Y',)),
-    (r'\d\d?-[A-Z][a-z]{2}-\d\d', ('%d-%b-%y',)), (r'\d\d?[A-Z]{3}\d{4}', ('%d%b%Y',)),
-    (r'[A-Z][a-z]+ \d\d?, \d{4}', ('%b %d, %Y', '%B %d, %Y')),
-    (r'[A-Z][a-z]+ \d\d? \d{4}', ('%b %d %Y', '%B %d %Y')),
-    (r'[A-Z][a-z]{2}-\d\d', ('%b-%y',)), (r'[A-Z][a-z]{2}[- ]\d{4}', ('%b-%Y', '%b %Y')),
-    (r'\d{4}-\d\d', ('%Y-%m',)))
-DAYS = tuple((re.compile(day), forms) for day, forms in DAYS)
-TIME = re.compile(r'(?P<gap>[ T]|, ?|:)(?P<clock>\d\d?:\d\d(?P<s>:\d\d(?P<f>[.,]\d+)?)?)(?P<p> ?[AaPp][Mm])?'
-                  r'(?P<zone> ?(UTC|GMT|Z|[+-]\d\d:?\d\d))?')
+DATE_ORDERS = {                 # of the parts of a date by what stands between them, in order of trust
+    '-': 'Ymd dmY mdY dbY ymd dmy mdy dby by bY Ym', '/': 'Ymd mdY dmY dbY mdy dmy ymd', '.': 'Ymd dmY dmy',
+    ' ': 'dbY dBY bdY BdY bY', None: 'dbY'}
+DATE_PARTS = {'Y': r'\d{4}', 'y': r'\d\d', 'm': r'\d\d?', 'd': r'\d\d?', 'b': '(?i:%s)' % '|'.join(MONTHS)}
+DATE_PARTS['B'] = DATE_PARTS['b'] + '[a-z]*'
+DATE_WORD = r'(?:\d+|[A-Za-z]+)'
+DATE_DAY = r'(?P<day>\d\d?[A-Za-z]{3}\d{4}|%s(?P<gap>[-/. ])%s((?P=gap)%s|, %s)?)' % (4 * (DATE_WORD,))
+DATE = re.compile(r'(?P<weekday>(Mon|Tue|Wed|Thu|Fri|Sat|Sun)(?P<long>\w*day)?(?P<after>,? ))?' + DATE_DAY +
+                  r'((?P<to>[ T]|, ?|:)(?P<clock>\d\d?:\d\d(?P<s>:\d\d(?P<f>[.,]\d+)?)?)'
+                  r'(?P<half> ?[AaPp][Mm])?(?P<zone> ?(UTC|GMT|Z|[+-]\d\d:?\d\d))?)?', re.A)
 CTIME = re.compile(r'[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(\.\d+)? \d{4}')
 STAMP = re.compile(r'\d{8}T\d{6}Z?')
 ISO = re.compile(r'\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?( ?(Z|UTC|[+-]\d\d:?\d\d))?)?')
+ISO_WAYS = ({}, {'utc': True}, {'format': 'ISO8601'}, {'format': 'ISO8601', 'utc': True})
 
 
 class Plan:
-    """How a column is to be read. kind: what it then is; form: how its numbers or dates are written."""
+    """How a column is to be read. kind: what it then is; code: an expression over {} for the column, which
+    the reader leaves as text then, or '' if the reader makes it what it is; form: the format of its dates."""
 
-    def __init__(self, kind, form='', marks=(), remark='', code='', text=False):
-        self.kind, self.form, self.marks, self.remark = kind, form, list(marks), remark
-        self.code = code                # an expression over {} for the column; '': the reader does it
-        self.text = text                # the reader must leave it as text
+    def __init__(self, kind, code='', remark='', form=''):
+        self.kind, self.code, self.remark, self.form, self.marks = kind, code, remark, form, []
 
 
-def column_plan(name, counts, commas=''):
-    """counts: {cell: how often}. commas: the file's decimal mark, as far as it is known."""
-    absent = [v for v in counts if v.strip() in MISSING]
-    blank = [v for v in absent if v and not v.strip()]
+def column_plan(name, counts, decimal=''):
+    """counts: {cell: how often}. decimal: the file's decimal mark, as far as it is known."""
     cells = {v: n for v, n in counts.items() if v.strip() not in MISSING}
     marks = [v for v in cells if v.strip().lower() in MARKS]
-    rest = [v for v in cells if v not in marks] or list(cells)
-    if not cells:
-        return Plan('empty')
-    if len(cells) == len(marks):
-        marks = [v for v in marks if v == '\\N']
-        return Plan('empty' if len(marks) == len(cells) else 'text', marks=marks)
-    if numbering([v.strip() for v in rest]) and len(rest) == sum(counts[v] for v in rest):
-        return Plan('code', text=True)
+    rest = [v for v in cells if v not in marks]
+    gaps = len(rest) < len(counts)
     eight = 'da' in str(name).lower() and all(re.fullmatch(r'\d{8}', v.strip()) for v in rest)
-    gaps = bool(absent or marks)
-    found = (eight and dates(name, rest, cells) or numbers(rest, gaps) or dates(name, rest, cells)
-             or other_numbers(rest, commas) or durations(rest) or mostly_numbers(rest, cells))
-    if not found:
-        return codes_or_text(counts, cells, rest)
-    found.marks = [] if found.kind == 'text' and not found.text else marks + blank
-    return found
-
-
-def numbering(cells):
-    """Are these 2009.9, 2009.10, 2009.100, of which a float would lose the zeros?"""
-    parts = [v.partition('.') for v in cells]
-    if len(parts) <= 20 or len({a for a, *_ in parts}) >= 10 or not all(
-            a.isdigit() and b.isdigit() for a, _, b in parts):
-        return False
-    after = [b for *_, b in parts]
-    return len(set(map(len, after))) > 1 and any(len(b) > 1 and b[-1] == '0' for b in after)
-
-
-def mostly_numbers(values, counts):
-    """Of a long column, of which at most 2 % are none: these are lost, and counted."""
-    total = sum(counts.values())
-    odd = [v for v in values if not PLAIN.fullmatch(v.strip())] if total > 99 else values
-    if sum(counts[v] for v in odd) * 50 > total or len(odd) > 20:
-        return None
-    good = numbers([v for v in values if v not in set(odd)], True)
-    return Plan('float', code="pd.to_numeric({}, errors='coerce')") if good and good.kind == 'float' else None
-
-
-def codes_or_text(counts, cells, rest):
-    lost = [v for v in counts if v in MISSING and v]
-    found = Plan('text', marks=[v for v in cells if v.strip() == '\\N'])
+    found = rest and (numbering(rest, counts) or eight and dates(rest, cells, ['%Y%m%d'])
+                      or numbers(rest, gaps) or dates(rest, cells) or amounts(rest, decimal)
+                      or durations(rest) or mostly_numbers(rest, cells))
+    if found:
+        found.marks = marks + [v for v in counts if v and not v.strip()]
+        return found
+    null = [v for v in cells if v.strip() == '\\N']
+    found = Plan('text' if len(cells) > len(null) else 'empty')
+    found.marks = null
     # "NA" among words of two capitals is Namibia, or sodium
-    if lost == ['NA'] and all(re.fullmatch('[A-Z]{2}', v.strip()) for v in rest):
+    if [v for v in counts if v in MISSING and v] == ['NA'] and rest and all(
+            re.fullmatch('[A-Z]{2}', v.strip()) for v in rest):
         found.kind = 'codes'
     return found
 
 
-def numbers(values, gaps):
-    """Of cells that any reader takes for numbers."""
-    if not all(PLAIN.fullmatch(v.strip()) for v in values):
+def numbering(values, counts):
+    """Are these 2009.9, 2009.10, 2009.100, of which a float would lose the zeros?"""
+    parts = [v.strip().partition('.') for v in values]
+    if len(parts) <= 20 or len({a for a, *_ in parts}) >= 10 or any(counts[v] > 1 for v in values) or not all(
+            a.isdigit() and b.isdigit() for a, _, b in parts):
         return None
-    cells = [v.strip() for v in values]
-    whole = all(v.lstrip('+-').isdigit() for v in cells)
-    longest = max(map(len, cells))
-    zeros = any(re.match(r'0\d', v) for v in cells) and any(v.strip('0') for v in cells)
-    if zeros and whole or whole and all(v[0] == '+' and len(v) > 7 for v in cells):
-        return Plan('code', text=True)
-    too_long = whole and longest > 18 and not all(-2 ** 63 <= int(v) < 2 ** 64 for v in cells)
-    if whole and longest > 14 and (gaps or too_long):
-        return Plan('code', text=True)          # a float would round it
-    return Plan('int' if whole and not gaps else 'float')
+    after = [b for *_, b in parts]
+    return len(set(map(len, after))) > 1 and any(len(b) > 1 and b[-1] == '0' for b in after) and Plan('code')
 
 
-def parsed(values, form, **more):
-    import pandas as pd
-    try:
-        return pd.to_datetime(pd.Series(values, dtype=object), format=form, errors='coerce', **more)
-    except (ValueError, TypeError, OverflowError):
-        return pd.Series([pd.NaT] * len(values))
-
-
-def date_forms(value):
-    """[(format, does it have a zone?)] that one date may be written in."""
-    if CTIME.fullmatch(value):
-        return ['%a %b %d %H:%M:%S' + '.%f' * ('.' in value) + ' %Y']
-    weekday = re.match(r'(Mon|Tue|Wed|Thu|Fri|Sat|Sun)(\w*day)?(,? )', value)
-    if weekday:
-        day = ('%A' if weekday[2] else '%a') + weekday[3]
-        return [day + form for form in date_forms(value[weekday.end():])]
-    if STAMP.fullmatch(value):
-        return ['%Y%m%dT%H%M%S' + '%z' * value.endswith('Z')]
-    for day, forms in DAYS:
-        m = day.match(value)
-        rest = value[m.end():] if m else ''
-        t = TIME.fullmatch(rest) if rest else None
-        if m and (t or not rest):
-            return [form + (time_form(t) if t else '') for form in forms]
-    return []
-
-
-def time_form(t):
-    clock = ('%I' if t['p'] else '%H') + ':%M' + (':%S' if t['s'] else '')
-    clock += t['f'][0] + '%f' if t['f'] else ''
-    zone = (t['zone'] or '').strip()
-    half = ' ' * t['p'].startswith(' ') + '%p' if t['p'] else ''
-    zone = ' ' * t['zone'].startswith(' ') + (zone if zone in ('UTC', 'GMT') else '%z') if zone else ''
-    return t['gap'] + clock + half + zone
-
-
-def dates(name, values, counts):
-    """The format that explains most of the dates. A few that none explains are lost, and counted."""
-    cells = [v.strip() for v in values]
-    if all(re.fullmatch(r'\d{8}', v) for v in cells) and 'da' in str(name).lower():
-        tried = ['%Y%m%d']
-    else:
-        seen = [v for v in cells[:50] if v[:1].isalnum() and re.search(r'\d', v)]
-        if 2 * len(seen) < len(cells[:50]):
-            return None
-        if all(re.fullmatch(r'\d{4}-\d\d', v) and (int(v[:4]) + 1) % 100 == int(v[5:]) for v in seen):
-            return None                 # 2007-08, 2008-09: years that begin in summer
-        shapes = [date_forms(v) for v in seen]
-        if 2 * sum(map(bool, shapes)) < len(shapes):
-            return None
-        tried = list(dict.fromkeys(form for forms in shapes for form in forms))
-    edge = any(v != v.strip() for v in values)
-    iso = sum(bool(ISO.fullmatch(v)) for v in cells) if tried != ['%Y%m%d'] else 0
-    if iso == len(cells):
-        return iso_dates(values, cells, edge, counts)
-    best = []
-    for form in tried[:8]:
-        good = parsed(cells, form).notna()
-        best.append((int(good.sum()), -tried.index(form), form, good))
-    best.sort(key=lambda b: b[:2], reverse=True)
-    fit, _, form, good = best[0]
-    lost = [v for v, well in zip(values, good) if not well]
-    if not few_lost(lost, counts, sum(counts[v] for v in values)):
-        shaped = sum(bool(date_forms(v)) for v in cells)
-        if shaped * 10 < 9 * len(cells) or tried == ['%Y%m%d']:
-            return None
-        same = len({re.sub(r'\d+', '9', v) for v in cells}) == 1
-        return Plan('text', text=True, remark='dates, but some are none or outside 1678 to 2261' if same else
-                    'dates in several formats')
-    also = [b for b in best[1:] if b[0] == fit and sorted(b[2]) == sorted(form)]
-    remark = 'day and month may be swapped' if also and '%b' not in form.lower() else ''
-    how = ", errors='coerce'" * bool(lost) + (', utc=True' if '%z' in form else '')
-    if also and len(cells) > 5 and not increasing(cells, form):
-        ordered = [b[2] for b in also if increasing(cells, b[2])]
-        form, remark = (ordered[0], '') if ordered else (also[0][2] if form[:2] == '%y' else form, remark)
-    return Plan('date', form, remark=remark, code="pd.to_datetime({}%s, format=%r%s)" % (
-        '.str.strip()' * edge, form, how), text=form == '%Y%m%d')
-
-
-def increasing(cells, form):
-    """Do the dates of a column follow each other, in the order that their cells first occur in?"""
-    return parsed(cells, form).is_monotonic_increasing
-
-
-def few_lost(lost, counts, total):
+def few_lost(lost, counts):
     """May these be lost, which is then told? At most 2 %, or one."""
-    rows = sum(counts[v] for v in lost)
+    rows, total = sum(counts[v] for v in lost), sum(counts.values())
     return rows * 50 <= total or rows == 1 and total >= 10
 
 
-def iso_dates(values, cells, edge, counts):
+def tolerant(code):
+    """The same conversion, in which what cannot be read becomes missing."""
+    return code if 'errors=' in code else code[:-1] + ", errors='coerce')"
+
+
+def mostly_numbers(values, counts):
+    """Of a long column, of which a few are none. Whole numbers may be codes, as "A02" among 12 and 13 is."""
+    good = [v for v in values if PLAIN.fullmatch(v.strip()) or amount(v)]
+    odd = set(values) - set(good)
+    if sum(counts.values()) < 100 or len(odd) > 20 or not few_lost(odd, counts) or all(
+            v.strip().isdigit() for v in good):
+        return None
+    found = numbers(good, True) or amounts(good, '')
+    return found and found.kind == 'float' and Plan('float', tolerant(found.code or 'pd.to_numeric({})'))
+
+
+def numbers(values, gaps):
+    """Of cells that any reader takes for numbers."""
+    cells = [v.strip() for v in values]
+    if not all(map(PLAIN.fullmatch, cells)):
+        return None
+    whole = all(v.lstrip('+-').isdigit() for v in cells)
+    longest = max(map(len, cells))
+    zeros = any(re.match(r'0\d', v) for v in cells) and any(v.strip('0') for v in cells)
+    if whole and (zeros or all(v[0] == '+' and len(v) > 7 for v in cells)):
+        return Plan('code')
+    too_long = whole and longest > 18 and not all(-2 ** 63 <= int(v) < 2 ** 64 for v in cells)
+    if whole and longest > 14 and (gaps or too_long):
+        return Plan('code')             # a float would round it
+    return Plan('int' if whole and not gaps else 'float')
+
+
+def parsed(values, format=None, **how):
+    """The times of these texts; NaT for what is none in this format."""
     import pandas as pd
-    zones = {m and m[0] for m in (re.search(r'T?\d\d:\d\d\S*?( ?)(Z|UTC|[+-]\d\d:?\d\d)$', v) for v in cells)}
-    ends = {re.search(r'(Z| ?UTC|[+-]\d\d:?\d\d)?$', v[16:])[0] for v in cells if len(v) > 10}
-    shapes = {re.sub(r'\d+', '9', re.sub(r'(Z| ?UTC|[+-]\d\d:?\d\d)$', '', v[10:])) for v in cells}
-    how = ', utc=True' if len(ends) > 1 or zones - {None} and len(zones) > 1 and len(ends) > 1 else ''
-    if len(shapes) > 1 and int(pd.__version__.split('.')[0]) > 1:
-        how += ", format='ISO8601'"
-    given = {'utc': True} if 'utc' in how else {}
-    good = parsed(cells, 'ISO8601' if 'ISO' in how else None, **given).notna()
+    try:
+        made = pd.to_datetime(pd.Series(values, dtype=object), format=format, errors='coerce', **how)
+        if made.dtype != object:        # as it is made of several zones
+            return made
+    except (ValueError, TypeError, OverflowError):
+        pass
+    return pd.Series([pd.NaT] * len(values))
+
+
+def date_forms(value):
+    """The formats that one date may be written in, in order of trust."""
+    if CTIME.fullmatch(value):
+        return ['%a %b %d %H:%M:%S' + '.%f' * ('.' in value) + ' %Y']
+    if STAMP.fullmatch(value):
+        return ['%Y%m%dT%H%M%S' + '%z' * value.endswith('Z')]
+    m = DATE.fullmatch(value) if len(value) < 60 else None
+    words, out = re.findall(DATE_WORD, m['day']) if m else [], []
+    for order in DATE_ORDERS[m['gap']].split() if m else ():
+        if len(order) == len(words) and all(re.fullmatch(DATE_PARTS[k], w) for k, w in zip(order, words)):
+            letters = iter(order)
+            day = re.sub(DATE_WORD, lambda _: '%' + next(letters), m['day'])
+            out.append(weekday_form(m) + day + time_form(m))
+    return out
+
+
+def weekday_form(m):
+    return ('%A' if m['long'] else '%a') + m['after'] if m['weekday'] else ''
+
+
+def time_form(m):
+    if not m['clock']:
+        return ''
+    clock = ('%I' if m['half'] else '%H') + ':%M' + ':%S' * bool(m['s'])
+    fraction = m['f'][0] + '%f' if m['f'] else ''
+    half = re.sub('..$', '%p', m['half'] or '')
+    zone = re.sub('Z|[+-].*', '%z', m['zone'] or '')
+    return m['to'] + clock + fraction + half + zone
+
+
+def dates(values, counts, forms=()):
+    """The way of reading that explains most of them. A few that none explains are lost, and counted."""
+    cells = [v.strip() for v in values]
+    if not forms:
+        found = [date_forms(v) for v in cells[:50]]
+        if 2 * sum(map(bool, found)) < len(found) or all(re.fullmatch(r'\d{4}-\d\d', v) and (
+                int(v[:4]) + 1) % 100 == int(v[5:]) for v in cells[:50]):
+            return None                 # the latter is 2007-08, 2008-09: years that begin in summer
+        forms = list(dict.fromkeys(form for some in found for form in some))[:8]
+    iso = all(map(ISO.fullmatch, cells))
+    fits = []
+    for way in ISO_WAYS if iso else [dict(format=f, **{'utc': True} if '%z' in f else {}) for f in forms]:
+        good = parsed(cells, **way).notna()
+        fits.append((int(good.sum()), way, good))
+        if iso and good.all():
+            break
+    fit, way, good = max(fits, key=lambda f: f[0])
     lost = [v for v, well in zip(values, good) if not well]
-    if not few_lost(lost, counts, sum(counts[v] for v in values)):
-        return Plan('text', text=True, remark='dates, but some are none or outside 1678 to 2261')
-    how += ", errors='coerce'" * bool(lost)
-    if how or edge:
-        return Plan('date', 'iso', code='pd.to_datetime({}%s%s)' % ('.str.strip()' * edge, how), text=True)
-    return Plan('date', 'iso')
-
-
-def number_parts(values):
-    """(the sign or unit that each has, the digits of each) of values such as "-1,234.50 EUR"; None."""
-    signs, cores = set(), []
-    for v in values:
-        if len(v) > 40:
+    if not few_lost(lost, counts):
+        if '%Y%m%d' in forms or sum(bool(date_forms(v)) for v in cells) * 10 < 9 * len(cells):
             return None
-        v = v.strip()
-        core = re.sub(r"[^\d.,'’٫٬\s]", '', v).strip()
-        signs.add(re.sub(r"[\d.,'’٫٬\s+()−-]", '', v))
-        if len(signs) > 1 or not core or not re.fullmatch(
-                r"[(+−-]*\s*[^\d\s.,()+−-]{0,3}\s*[+−-]?[\d.,'’٫٬\s]+"
-                r"[^\d\s.,()+−-]{0,3}\s*[)−-]?", v):
-            return None
-        cores.append(core)
-    return signs.pop(), cores
+        same = iso or len({re.sub(r'\d+', '9', v) for v in cells}) == 1
+        return Plan('text', remark='dates, but some are none or outside 1678 to 2261' if same else
+                    'dates in several formats')
+    form, remark = way.get('format', ''), ''
+    same = [f['format'] for n, f, _ in fits if n == fit and not iso and sorted(f['format']) == sorted(form)]
+    if len(same) > 1:                   # day and month; then the order of the rows may tell
+        in_order = [f for f in same if len(cells) > 5 and parsed(cells, f).is_monotonic_increasing]
+        form = in_order[0] if in_order else same[form[:2] == '%y' and len(cells) > 5]
+        way = dict(way, format=form)
+        remark = 'day and month may be swapped' * (len(in_order) != 1)
+    how = ''.join(', %s=%r' % item for item in way.items()) + ", errors='coerce'" * bool(lost)
+    edge = '.str.strip()' * any(v != v.strip() for v in values)
+    return Plan('date', 'pd.to_datetime({}%s%s)' % (edge, how), remark, form)
 
 
-def other_numbers(values, commas):
+def decimal_marks(cells):
+    """The decimal marks that these numbers may have: both where they have neither."""
+    zeros = any(re.match(r'0\d', c) and len(c) > 2 for c in cells)
+    return [] if zeros else [mark for mark, form in (('.', ENGLISH), (',', GERMAN))
+                             if all(map(form.fullmatch, cells))]
+
+
+def decimal_of(columns, sep):
+    """The decimal mark of a file, of which these are the cells of its columns; '' if none of them tells."""
+    found = set()
+    for cells in columns:
+        held = [c.strip() for c in cells if c.strip() not in MISSING and c.strip().lower() not in MARKS]
+        if any(',' in c or '.' in c for c in held) and all(map(NUMERAL.fullmatch, held)):
+            found.add(''.join(decimal_marks([c.lstrip('+-') for c in held])))
+    if '.' not in found and (',' in found or '.,' in found and sep == ';'):
+        return ','
+    return '.' if found & {'.', '.,'} else ''
+
+
+def amount(text):
+    """The parts of what may be a number, with the sign of its unit or without."""
+    return AMOUNT.fullmatch(text.strip()) if len(text) <= 40 else None
+
+
+def amounts(values, decimal):
     """Numbers with marks between thousands, a decimal comma, brackets, signs, or other digits."""
-    parts = number_parts(values)
-    if not parts:
+    found = list(map(amount, values))
+    if not all(found):
         return None
-    sign, cores = parts
-    if len(sign) > 3 or sign and not CURRENCY.fullmatch(sign):
+    signs = {(m['before'] or '') + (m['behind'] or '') for m in found}
+    cores = [m['core'].strip() for m in found]
+    marks, sign = decimal_marks(cores), signs.pop()
+    unsure = len(marks) > 1 and any(re.search('[.,]', c) for c in cores)
+    if signs or not marks or unsure and not decimal or sign and not re.fullmatch(CURRENCY, sign):
         return None
-    forms = [form for form, fits in (('.', ENGLISH), (',', GERMAN)) if all(fits.fullmatch(c) for c in cores)]
-    marked = any(re.search('[.,]', c) for c in cores)
-    if not forms or any(re.match(r'0\d', c) and len(c) > 2 for c in cores):
-        return None
-    if len(forms) > 1 and marked and commas not in forms:
-        return None if sign else Plan('float', 'either')
-    form = commas if commas in forms else forms[0]
-    bare = not sign and not any(re.search(r"['’٫٬\s()−]|-\s*$|[^\x00-\x7f]", v.strip()) for v in values)
-    return Plan('float', form, code='' if bare else number_code(values, sign, form),
-                remark='in %s' % sign if sign else '')
+    mark = decimal if decimal in marks else marks[0]
+    bare = mark == decimal and all(NUMERAL.fullmatch(v.strip()) for v in values)
+    return Plan('float', '' if bare else number_code(values, sign, mark), 'in %s' % sign if sign else '')
 
 
-def number_code(values, sign, form):
-    def any_has(pattern):
-        return any(re.search(pattern, v.strip()) for v in values)
-
+def number_code(values, sign, mark):
+    """The expression that makes numbers of texts like these."""
+    off = ''.join(c for c in ('.' if mark == ',' else ',', "'", '’', '٬') if c in ''.join(values))
     code = '{}'
-    if any_has(r'^\('):
-        code += r".str.replace(r'^\s*\((.*)\)\s*$', r'-\1', regex=True)"
-    if any_has(r'[-−]$'):
-        code += r".str.replace(r'^(.*)[-−]\s*$', r'-\1', regex=True)"
-    off = [c for c in (',' if form == '.' else '.', "'", '’', '٬') if any_has(re.escape(c))]
-    off = '[%s\\s]' % ''.join(off) if off else r'\s'
-    code += ".str.replace(r%s, '', regex=True)" % quoted(('%s|' % re.escape(sign) if sign else '') + off)
-    if form == ',':
-        code += ".str.replace(',', '.', regex=False)"
-    code += ".str.replace('٫', '.', regex=False)" * any_has('٫')
-    code += ".str.replace('−', '-', regex=False)" * any_has('−')
-    return code + ('.astype(float)' if re.sub(r'\D', '', ''.join(values)).isascii()
-                   else ".map(float, na_action='ignore')")
-
-
-def quoted(pattern):
-    return "'%s'" % pattern if "'" not in pattern else '"%s"' % pattern
+    for old, new in ((r'^\s*\((.*)\)\s*$', r'-\1'), (r'^(.*)[-−]\s*$', r'-\1'),
+                     (re.escape(sign) + '|' * bool(sign) + (r'[%s\s]' % off if off else r'\s'), ''),
+                     (',' if mark == ',' else '٫', '.'), ('−', '-')):
+        if any(re.search(old, v) for v in values):
+            code += '.str.replace(%s, %r, regex=True)' % (raw_text(old), new)
+    if not re.sub(r'\D', '', ''.join(values)).isascii():
+        code += ".map(float, na_action='ignore')"
+    return 'pd.to_numeric(%s)' % code
 
 
 def durations(values):
@@ -295,4 +254,4 @@ def durations(values):
     else:
         good = all(v[:1].isdigit() and SPAN.fullmatch(v) for v in cells)
         good = good and re.search(r'[^m\d.\s]', ''.join(cells))
-    return Plan('duration', code='pd.to_timedelta({})') if good else None
+    return Plan('duration', 'pd.to_timedelta({})') if good else None

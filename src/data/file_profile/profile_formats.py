@@ -219,14 +219,13 @@ def leaf_facts(node, whole):
 
 def text_facts(values, count, missing, repeated):
     found = column_plan('', dict.fromkeys(values, 1)) if has('pandas') else Plan('text')
-    if found.kind in ('int', 'float') and not found.code and not found.form:
+    if found.kind in ('int', 'float') and not found.code:
         numbers = [float(v) for v in values if v.strip() not in MISSING]
         return 'numbers as text, %s to %s%s' % (number_text(min(numbers)), number_text(max(numbers)), missing)
     if found.kind == 'date':
-        days = parsed([v.strip() for v in values], None if found.form == 'iso' else found.form,
-                      **({'utc': True} if found.form == 'iso' else {})).dropna()
+        days = parsed([v.strip() for v in values], found.form or None, utc=True).dropna()
         ends = [cell_text(d.tz_localize(None)) for d in (days.min(), days.max())] if len(days) else []
-        form = '' if found.form == 'iso' else 'dates %s, ' % found.form
+        form = 'dates %s, ' % found.form if found.form else ''
         return form + ' to '.join(ends) + missing
     return '%s different%s' % (count, missing) if repeated else missing[2:]
 
@@ -362,11 +361,7 @@ def statements_for_text(frame):
         if not kept:
             continue
         p = column_plan(name, kept)
-        code = p.code or {'date': 'pd.to_datetime({})'}.get(p.kind, '')
-        if p.kind == 'float' and not p.code and not p.form:
-            code = "pd.to_numeric({}, errors='coerce')"
-        elif p.kind == 'float' and p.form in ('.', ',') and not p.code:
-            code = number_code(list(kept), '', p.form)
+        code = p.code or ("pd.to_numeric({}, errors='coerce')" if p.kind == 'float' else '')
         if p.marks and 'coerce' not in code:
             code = code.replace('{}', '{}.mask({}.isin(%r))' % p.marks, 1)
         if p.remark:

@@ -138,7 +138,8 @@ def text_kind(c):
         return 'text, digits with leading zeros'
     if values and all(PLAIN.fullmatch(v) or v.isdigit() for v in values):
         return 'numbers as text'
-    return 'text, amounts with a sign' if values and all(AMOUNT.fullmatch(v) for v in values) else 'text'
+    signs = values and all(amount(v) and re.search(CURRENCY, v) for v in values)
+    return 'text, amounts with a sign' if signs else 'text'
 
 
 def column_text(c, facts, remark=''):

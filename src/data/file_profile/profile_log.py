@@ -98,12 +98,12 @@ def log_times(times, when, whole):
     if len(days) > 1:                   # is 17/06/09 in June? Then the log is of the shortest time
         when = min(days, key=days.get)
     found = column_plan('time', dict.fromkeys(some, 1))
-    code = found.code or 'pd.to_datetime({})' * (found.kind == 'date')
+    code = found.code
     if when:
         code = 'pd.to_datetime({}, format=%r)' % when
     elif whole and len({t[-5:] for t in times}) == 1:       # hours of the day as they were there
         code = code.replace(', utc=True', '')
-    code = re.sub(r"^(pd\.to_datetime\((?!.*'coerce').*)\)$", r"\1, errors='coerce')", code)
+    code = code and tolerant(code)
     return [statement('df', code, ['time'])] * bool(code)
 
 

@@ -230,9 +230,8 @@ class Header:
 
 
 def number_like(cell):
-    cell = cell.strip()
-    return bool(PLAIN.fullmatch(cell) or re.fullmatch(r'[+-]?[\d.,\s]*\d', cell) and (
-        ENGLISH.fullmatch(cell.lstrip('+-')) or GERMAN.fullmatch(cell.lstrip('+-'))))
+    cell = cell.strip().lstrip('+-')
+    return bool(PLAIN.fullmatch(cell) or ENGLISH.fullmatch(cell) or GERMAN.fullmatch(cell))
 
 
 def typed(cell):
@@ -372,60 +371,44 @@ def mend(reader, source, proposal, given):
     return wide
 
 
-def is_list(cell, cells):
-    """Is a cell with commas several values of its own column, as "356,064" is among 356 and 064?"""
-    return ',' in cell and all(part in cells for part in cell.split(','))
-
-
-def column_plans(raw, commas, sep):
-    """[(name, its Plan)] of the columns of a frame of texts."""
-    out = []
+def column_plans(raw, sep):
+    """[(name, its Plan, {cell: how often})] of the columns of a frame of texts, and their decimal mark."""
+    columns = []
     for i, name in enumerate(raw.columns[:COLUMNS_SEEN]):
         counts = raw.iloc[:, i].value_counts(sort=False)
-        plan = column_plan(name, dict(zip(counts.index, counts.tolist())), commas)
-        if sep == ',' and plan.form and any(is_list(c, counts.index) for c in counts.index):
-            plan = Plan('text', text=True)
-        out.append((name, plan, counts.index))
-    return out
+        columns.append((name, dict(zip(counts.index, counts.tolist()))))
+    # a cell with commas may be several values of its column, as "356,064" is among 356 and 064
+    lists = {name for name, cells in columns if sep == ',' and any(
+        ',' in c and all(part in cells for part in c.split(',')) for c in cells)}
+    decimal = decimal_of([cells for name, cells in columns if name not in lists], sep)
+    return [(name, Plan('text') if name in lists else column_plan(name, cells, decimal), cells)
+            for name, cells in columns], decimal
 
 
-def file_marks(plans, sep):
-    """(the decimal mark, the mark between thousands or '') of all columns that the reader itself makes
-    numbers."""
-    bare = [(p, cells) for _, p, cells in plans if p.kind in ('int', 'float') and not p.code]
-    points = any(p.form in ('', '.') and re.search(r'\.(?!\d{3}$)', c) for p, cells in bare for c in cells)
-    commas = any(p.form == ',' for p, _ in bare)
-    either = any(p.form == 'either' for p, _ in bare)
-    decimal = ',' if (commas or either and sep == ';') and not points else '.'
+def settle(plans, decimal, large=False):
+    """Arguments for the reader that the plans ask for; [(statement's expression, names)]. The reader itself
+    makes plain numbers, each other conversion is a statement."""
     group = '.' if decimal == ',' else ','
-    grouped = any(p.form in (decimal, 'either') and any(group in c for c in cells) for p, cells in bare)
-    return decimal, group if grouped else ''
-
-
-def settle(plans, args, sep, large=False):
-    """Arguments for the reader that the plans ask for; [(statement's expression, names)]."""
-    decimal, group = file_marks(plans, sep)
-    text, dates, marks, statements = [], [], {}, {}
+    plain = [(name, cells) for name, p, cells in plans if p.kind in ('int', 'float') and not p.code]
+    args = {'decimal': ','} if decimal == ',' else {}
+    if any(group in c for _, cells in plain for c in cells):
+        args['thousands'] = group
+    number = NUMERAL if 'thousands' in args else PLAIN
+    text, marks, statements = [], {}, {}
     keep = any(p.kind == 'codes' for _, p, _ in plans)
     for name, p, cells in plans:
-        if p.kind == 'float' and p.form in ('.', ',') and not p.code and p.form != decimal:
-            p.code = number_code(list(cells), '', p.form)
-        if large and p.kind == 'date':
-            p.code = p.code or "pd.to_datetime({}, errors='coerce')"
-        mixes = group and p.kind not in ('int', 'float') and all(re.fullmatch(r'[\d.,+-]*', c) for c in cells)
-        if p.text or mixes or large and p.code:
+        held = [c.strip() for c in cells if c.strip() not in MISSING and c not in p.marks]
+        taken = [bool(number.fullmatch(c)) for c in held]
+        numeric = p.kind in ('int', 'float', 'empty')
+        if '.str' in p.code and any(taken) or all(taken) and not numeric or large and p.code:
             text.append(name)
-        if p.kind == 'date' and not p.code:
-            dates.append(name)
         if p.code:
-            statements.setdefault(p.code, []).append(name)
+            statements.setdefault(tolerant(p.code) if large else p.code, []).append(name)
         missing = [c for c in cells if keep and c.strip() in (MISSING if p.kind != 'codes' else ('',))]
         if p.marks or missing:
             marks[name] = sorted({*p.marks, *missing})
-    if decimal == ',':
-        args['decimal'] = ','
-    if group:
-        args['thousands'] = group
+    if large and 0 < len(plain) <= 20:
+        statements.setdefault(tolerant('pd.to_numeric({})'), []).extend(name for name, _ in plain)
     if keep:
         args['keep_default_na'] = False
     if marks:
@@ -437,9 +420,7 @@ def settle(plans, args, sep, large=False):
         args['na_values'] = every if same else marks
     if text:
         args['dtype'] = 'str' if len(text) == len(plans) else dtypes(text)
-    if dates:
-        args['parse_dates'] = dates
-    return list(statements.items())
+    return args, list(statements.items())
 
 
 def dtypes(names):
@@ -472,45 +453,27 @@ def read_as(name, reader, path, proposal, given, large=False):
     source, args = repr(path), proposal.args
     if path.endswith(('.gz', '.bz2', '.xz', '.zip', '.zst')) and reader == 'read_csv':
         args['compression'] = None      # by its name pandas would take it for compressed
-    raw, sep = mend(reader, source, proposal, given), proposal.sep
-    plans = column_plans(raw, '', sep)
-    decimal, _ = file_marks(plans, sep)
-    if decimal == ',':
-        plans = column_plans(raw, ',', sep)
-    for with_plans in (True, False):
-        final = dict(args)
-        if large:
-            final.update({'low_memory': False} if 'engine' not in final else {})
-            final.setdefault('on_bad_lines', 'warn')
-        statements = settle(plans, final, sep, large) if with_plans else []
-        if large:
-            statements = tolerant(plans, statements)
-        lines = ['%s = %s' % (name, call(reader, source, final))] + [statement(name, *s) for s in statements]
-        try:
-            frame = run(['import pandas as pd'] + lines, given())[name]
-        except Exception:
-            if not with_plans:
-                raise
-            continue
-        if len(frame) == len(raw):
-            break
-    t = Table(name, lines, frame)
-    t.notes, t.wrong, t.sep = proposal.notes, proposal.wrong, sep
+    raw = mend(reader, source, proposal, given)
+    plans, decimal = column_plans(raw, proposal.sep)
+    if large:                           # what turns up later becomes missing
+        args = dict({'on_bad_lines': 'warn'}, **args, **{} if 'engine' in args else {'low_memory': False})
+
+    def reading(more, statements):
+        lines = ['%s = %s' % (name, call(reader, source, dict(args, **more)))]
+        lines += [statement(name, *s) for s in statements]
+        return Table(name, lines, run(['import pandas as pd'] + lines, given())[name])
+    try:
+        t = reading(*settle(plans, decimal, large))
+    except Exception:
+        t = reading({}, [])
+    t.notes, t.wrong, t.sep = proposal.notes, proposal.wrong, proposal.sep
     t.remarks = {k: p.remark for k, p, _ in plans if p.remark}
-    if with_plans and frame.index.equals(raw.index):
+    if len(t.frame) == len(raw):
         losses(t, raw, plans)
-    if frame.shape[1] == proposal.width - 1 and not {'usecols', 'index_col'} & set(args):
+    if t.frame.shape[1] == proposal.width - 1 and not {'usecols', 'index_col'} & set(args):
         t.notes.append('the first column has no name and is the index')
     ending(t, proposal.tail)
     return t
-
-
-def tolerant(plans, statements):
-    """For a file that was not read whole: what turns up later becomes missing."""
-    strict = re.compile(r'^(pd\.to_datetime\((?!.*errors=).*)\)$')
-    out = [(strict.sub(r"\1, errors='coerce')", code), names) for code, names in statements]
-    numbers = [name for name, p, _ in plans if p.kind in ('int', 'float') and not p.code]
-    return out + [("pd.to_numeric({}, errors='coerce')", numbers)] * (0 < len(numbers) <= 20)
 
 
 TOTAL = re.compile(r'(grand |sub)?(total|sum|summe|gesamt|insgesamt|totale|suma|ukupno|celkem)\b', re.I)
