@@ -70,6 +70,7 @@ OWN = [
     ('cs.csv', ('m;n\n' + rows('Plzeň;1\nHradec Králové;2\nŽďár;3\n')).encode('cp1250'), "'Plzeň' in set(df['m'])"),
     ('tr.csv', ('m;n\n' + rows('Eskişehir;1\nAğrı;2\n')).encode('cp1254'), "'Eskişehir' in set(df['m'])"),
     ('dos.csv', ('m;n\n' + rows('Müller;1\nJosé;2\n')).encode('cp437'), "'Müller' in set(df['m'])"),
+    ('micro.csv', ('Conc. [pg/\xb5l],n\n' + rows('%(i)d,2\n')).encode('cp1252'), "list(df) == ['Conc. [pg/\xb5l]', 'n']"),
     ('odd.csv', b'm,n\n' + b'caf\xe9 \x9d,1\n' * 9, "len(df) == 9"),
     ('hdfs.log', rows('0811%(two)s 203615 148 INFO dfs.DataNode$PacketResponder: block %(i)d terminating\n'), "len(df) == 20 and df['time'][0].year == 2008"),
     ('colour.log', rows('\x1b[32m2025-01-%(two)s 10:00:00\x1b[0m \x1b[31mERROR\x1b[0m number %(i)d\n'), "set(df['level']) == {'ERROR'} and df['time'][12].day == 13"),

@@ -99,68 +99,64 @@ def decode_text(raw, whole):
     return raw.decode(encoding, 'replace'), encoding
 
 
-# What chardet names, and the codec that reads it and more; other names are those of Python's codecs.
-WIDER = {'shift_jis': 'cp932', 'gb2312': 'gb18030', 'euc-kr': 'cp949', 'ibm866': 'cp866',
-         'iso-8859-8': 'cp1255', 'tis-620': 'cp874', 'windows-874': 'cp874', 'iso-8859-11': 'cp874',
-         'macroman': 'mac_roman', 'iso-8859-1': 'cp1252', 'iso-8859-9': 'cp1254'}
-# Code pages of scripts that an old chardet does not name, and the letters that texts in them have
-RANGES = (('cp1256', '\u0621', '\u064a'), ('cp874', '\u0e01', '\u0e4d'), ('cp932', '\u3041', '\u9fff'))
-# The code pages of Windows, DOS, Unix and the Mac in order of trust, and the letters of languages in each
+# Code pages of Windows, the Mac, DOS and Unix in order of trust, and the letters of languages in each
 WEST = 'äöüß éèêëàâçùûüîïôœæ áéíóúüñçàèòï ãõáéíóúâêôçàü åäöæøéü àèéìíòóù'
 EAST = 'ąćęłńóśźż áčďéěíňóřšťúůýžľĺŕôä áéíóöőúüű čćđšž ăâîşţ'
-LETTERS = (('cp1252', WEST), ('cp1250', EAST), ('cp1254', 'çğıöşüâîû'), ('cp1252', 'áðéíóúýþæö'),
-           ('cp1257', 'āčēģīķļņšūžõ ąčęėįšųūž'), ('mac_roman', WEST), ('cp437', WEST), ('cp850', WEST),
-           ('iso8859-2', EAST), ('cp852', EAST), ('cp857', 'çğıöşüâîû'))
-QUOTES = set('€°’‘“”„–—…«»§²³·\xa0£¥©™º')
+TURKISH, BALTIC = 'çğıiöşüâîû', 'āčēģīķļņšūžõ ąčęėįšųūž'
+LETTERS = (('cp1252', WEST), ('cp1250', EAST), ('cp1254', TURKISH), ('cp1252', 'áðéíóúýþæö'),
+           ('cp1257', BALTIC), ('mac_roman', WEST), ('cp850', WEST), ('iso8859-2', EAST), ('cp852', EAST),
+           ('cp857', TURKISH))
+QUOTES = set('€°’‘“”„–—…«»§¹²³·\xa0£¥©™ºªµ')
+
+
+# What an old chardet names, and the codec that reads it and more
+WIDER = {'shift_jis': 'cp932', 'gb2312': 'gb18030', 'euc_kr': 'cp949', 'tis-620': 'cp874',
+         'iso8859-1': 'cp1252', 'iso8859-9': 'cp1254'}
 
 
 def guessed(raw):
-    """The encoding of a text that is not UTF-8: the one in which its letters are those of a language, or
-    cp1252."""
-    mac = LETTERS[5:6] * (b'\r' in raw and b'\n' not in raw)
+    """The encoding of a text that is not UTF-8. Of another script than Latin: what chardet names; of Latin: the
+    first code page in which its letters are those of one language, or cp1252."""
+    mac = b'\r' in raw and b'\n' not in raw
     raw = b'\n'.join(s for s in re.split(rb'[\r\n]', raw) if not s.isascii())[:65536]
     # between letters of Latin those beyond ASCII stand alone
-    beside = len(re.findall(rb'[A-Za-z][\x80-\xff]|[\x80-\xff][A-Za-z]', raw))
-    other = 2 * len(re.findall(rb'[\x80-\xff]{2}', raw)) > beside
-    if not other and in_letters(raw, *LETTERS[0]):
+    alone = len(re.findall(rb'[A-Za-z][\x80-\xff]|[\x80-\xff][A-Za-z]', raw))
+    latin = 2 * len(re.findall(rb'[\x80-\xff]{2}', raw)) <= alone
+    if latin and not mac and in_letters(raw, *LETTERS[0]):
         return 'cp1252'
-    named = has('chardet') and named_by_chardet(raw)
-    if other:
-        for page, first, last in ((named, '\xc0', '\uffff'), *(RANGES if not beside else ())):
-            high = [c for c in (raw.decode(page, 'replace') if page else '')[:-1] if c > '\x7f']
-            # "Ã©" is no word, and what is Latin is seen below
-            fit = sum(first <= c <= last for c in high)
-            if high and '\ufffd' not in high and 10 * fit > 9 * len(high) and max(high) > '\u0250':
-                return page
-    mine = [(named, ' '.join(letters for _, letters in LETTERS))] if named and named != 'cp1252' else []
-    pages = (LETTERS[0], *mac, *mine, *LETTERS[1:])
+    named = chardet_of(raw)
+    for page in () if latin else (named, 'cp1256'):     # which an old chardet does not know
+        text = raw.decode(page, 'replace')[:-1]
+        letters = [c for c in text if c > '\x7f' and c.isalpha()]
+        if '\ufffd' not in text and 10 * sum(c > '\u024f' for c in letters) > 9 * len(letters):
+            return page
+    every = ' '.join(letters for _, letters in LETTERS)
+    pages = [LETTERS[0], *[(named, every)] * (named != 'cp1252'), *LETTERS[1:]]
+    pages.sort(key=lambda page: mac and page[0] != 'mac_roman')
     return next((page for page, letters in pages if in_letters(raw, page, letters)), 'cp1252')
 
 
-def named_by_chardet(raw):
-    import chardet
-    import codecs
-    name = (chardet.detect(raw)['encoding'] or '').lower()
-    pairs = re.findall(rb'[\xa1-\xfe]{2}', raw)
-    if name.startswith('gb') and len(pairs) > 15 and max(pairs) < b'\xd0':
-        name = 'euc-jp'                 # a third of all Chinese characters come later in their code
+def chardet_of(raw):
+    """The codec that chardet names, if it is there; else that of the West."""
     try:
-        return WIDER.get(name) or codecs.lookup(name).name
-    except LookupError:
-        return None
+        import chardet
+        import codecs
+        named = codecs.lookup(chardet.detect(raw)['encoding'] or '').name
+    except (ImportError, LookupError):
+        return 'cp1252'
+    return WIDER.get(named, named)
 
 
 def in_letters(raw, page, alphabets):
     """Are the letters beyond ASCII those of one of these languages, where words have them?"""
     text = raw.decode(page, 'replace')
-    seen = {c for c in text if c > '\x7f'}
-    own = {c for c in seen if c.isalpha()}
-    # no word has a capital in its middle, or small letters all round one, or the sign of a currency
-    odd = re.search(r'[^\W\d_][£¥][^\W\d_]', text) or re.search(r'[^\W\d_][^\W\d_]', text) and any(
-        b in own and b.isupper() and a.isalpha() and (a.islower() or c.islower())
-        for a, b, c in zip(text, text[1:], text[2:] + ' '))
-    return (own or page == 'cp1252') and not odd and seen - own <= QUOTES and any(
-        all(c.lower()[0] in letters or c == 'İ' for c in own) for letters in alphabets.split())
+    signs = {c for c in text if c > '\x7f'}
+    own = {c.lower()[0] for c in signs - QUOTES if c.isalpha()}
+    # no word has a capital behind a small letter, or a currency's sign in its middle
+    odd = re.search(r'[^\W\d_][£¥³¹][^\W\d_]', text) or any(
+        a.islower() and '\x7f' < b and b.isupper() for a, b in zip(text, text[1:]))
+    return (own or page == 'cp1252') and not odd and {c for c in signs if not c.isalpha()} <= QUOTES and any(
+        own <= set(letters) for letters in alphabets.split())
 
 
 def without_mark(raw):
@@ -287,18 +283,7 @@ def not_as_named(path, said):
     text = said.startswith('text = open(')
     if end in ('csv', 'tsv') and ', columns: ' not in said:
         return None if text and not re.search(rb'[ ,;|\t<{]', start.strip()) else 'no table was found in it'
-    broken = end == 'json' and (text or said.startswith('unknown binary')) and not is_json(path)
-    return 'it is not JSON' if broken else None
-
-
-def is_json(path):
-    """A number or a word is JSON too."""
-    import json
-    try:
-        with open(path, 'rb') as f:
-            return json.loads(f.read(SAMPLE)) is not Ellipsis
-    except (ValueError, RecursionError):
-        return False
+    return 'it is not JSON' if end == 'json' and (text or said.startswith('unknown binary')) else None
 
 
 def profile(path):
