@@ -115,8 +115,8 @@ WIDER = {'shift_jis': 'cp932', 'gb2312': 'gb18030', 'euc_kr': 'cp949', 'tis-620'
 
 
 def guessed(raw):
-    """The encoding of a text that is not UTF-8. Of another script than Latin: what chardet names; of Latin: the
-    first code page in which its letters are those of one language, or cp1252."""
+    """The encoding of a text that is not UTF-8. Of another script than Latin: what chardet names; of Latin:
+    the first code page in which its letters are those of one language, or cp1252."""
     mac = b'\r' in raw and b'\n' not in raw
     raw = b'\n'.join(s for s in re.split(rb'[\r\n]', raw) if not s.isascii())[:65536]
     # between letters of Latin those beyond ASCII stand alone
