@@ -87,12 +87,12 @@ def draw_figure(worker, figure):
     if figure.axes or figure.texts or figure.images:
         import time
         import warnings
-        began = time.monotonic()
+        began = time.thread_time()
         with warnings.catch_warnings(record=True) as warned:
             out = _io.BytesIO()
             figure.savefig(out, format='png', dpi=100, bbox_inches='tight')
             send_figure(worker, b'png', out.getvalue())
-            draw_for_cells(figure, out.getvalue(), time.monotonic() - began)
+            draw_for_cells(figure, out.getvalue(), time.thread_time() - began)
             for form in OPTIONS['figures'].split(',') if OPTIONS['figures'] else ():
                 out = _io.BytesIO()
                 figure.savefig(out, format=form, bbox_inches='tight')
@@ -101,7 +101,7 @@ def draw_figure(worker, figure):
 
 
 def draw_for_cells(figure, file, took):
-    """Once more, where the terminal draws figures by characters. took: the seconds that file took."""
+    """Once more, where the terminal draws figures by characters. took: seconds of the processor for file."""
     if 'FIGURE_CELLS' in globals() and FIGURE_CELLS[0]:     # noqa: from terminal.py
         need('texts_apart')
         draw_apart(WORKER, figure, file, took)  # noqa: from texts_apart.py
@@ -127,11 +127,11 @@ def wrap_savefig(module):
 
     def savefig(self, fname, *args, **how):
         import time
-        began = time.monotonic()
+        began = time.thread_time()
         done = save(self, fname, *args, **how)
         try:
             path = fname if isinstance(fname, str) else fname.__fspath__()
-            took = time.monotonic() - began
+            took = time.thread_time() - began
             if path[-4:].lower() == '.png' and how.get('format', 'png') == 'png':
                 how.pop('format', None)
                 for form in OPTIONS['figures'].split(',') if OPTIONS['figures'] else ():

@@ -8,13 +8,13 @@ STRETCH = 1.6                   # how much wider or higher than the figure the p
 TEXTS_MOST, TEXT_MOST, TEXTS_BYTES = 500, 200, 65536
 WHOLE = 10000                   # width and height of the picture, in which places are told
 LINE_LEAST, EDGE_LEAST = 3.0, 1.6       # points: of a line, and of what has an area
-SPENT_MOST = 1.5                # seconds of a cell for such pictures
+SPENT_MOST = 1.5                # seconds of the processor, of a cell, for such pictures
 UPRIGHT = '_sandpiper_upright'  # marks the font of a text that is written downwards
 RAISED = dict(zip('0123456789+-\u2212=()nix', '\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079'
                   '\u207a\u207b\u207b\u207c\u207d\u207e\u207f\u2071\u02e3'))
 LOWERED = dict(zip('0123456789+-\u2212=()xijk', '\u2080\u2081\u2082\u2083\u2084\u2085\u2086\u2087\u2088\u2089'
                    '\u208a\u208b\u208b\u208c\u208d\u208e\u2093\u1d62\u2c7c\u2096'))
-SPENT = [None, 0.0]             # the cell's nonce, and the seconds that it has used
+SPENT = [None, 0.0]             # the cell's nonce, and the seconds of the processor that it has used
 
 
 def screen_columns(text):
@@ -242,7 +242,7 @@ def words_of(renderer):
 
 
 def draw_apart(worker, figure, file, took):
-    """file: the bytes of the image, by which the picture is found again; took: the seconds that it took."""
+    """file: the bytes of the image, which finds the picture again; took: seconds of the processor for it."""
     import threading
     import time
     if posix.getpid() != worker.pid or threading.current_thread() is not threading.main_thread():
@@ -251,7 +251,7 @@ def draw_apart(worker, figure, file, took):
         SPENT[:] = worker.nonce, 0.0
     if SPENT[1] + took > SPENT_MOST:
         return
-    began = time.monotonic()
+    began = time.thread_time()
     try:
         import binascii
         import numpy
@@ -264,4 +264,4 @@ def draw_apart(worker, figure, file, took):
             send_figure(worker, form, picture + words)      # noqa: from extras.py
     except Exception:
         pass
-    SPENT[1] += time.monotonic() - began
+    SPENT[1] += time.thread_time() - began
