@@ -9,6 +9,7 @@ the symbols, and is in the wheel's name. The licences of all of it are inside. S
 1980. Nothing is fetched or run when the packages are installed. In both registries "sandpiper" is somebody else's; these packages are called NAME.
 """
 import base64
+import glob
 import gzip
 import hashlib
 import io
@@ -102,6 +103,8 @@ def wheel(version, tag, files, texts):
     inside[info + "RECORD"] = (record + info + "RECORD,,\n").encode()
     when = time.gmtime(max(315532800, int(os.environ.get("SOURCE_DATE_EPOCH", 0))))[:6]
     path = "%s/%s-%s.whl" % (OUT, stem, tag)
+    for older in glob.glob("%s/%s-*-%s.whl" % (OUT, NAME.replace("-", "_"), tag)):      # README's command names the one that there is
+        os.remove(older)
     with zipfile.ZipFile(path, "w") as z:
         for name, content in sorted(inside.items()):
             one = zipfile.ZipInfo(name, when)

@@ -50,12 +50,14 @@ def test_a_wheel_answers_in_a_bare_machine(installed, serve):
 
 
 def test_the_line_of_the_readme(sandpiper, serve, tmp_path):
-    """uvx with nothing but the wheel: no index, no cache."""
+    """uvx with nothing but the wheel of this machine, beside one of another: no index, no cache."""
     with open(os.path.join(TREE, "README.md"), encoding="utf-8") as f:
         (line,) = re.findall(r"`(uvx [^`]*)`", f.read())
     client("openai")                                        # beside uv, which installs the clients
     os.makedirs(tmp_path / "build/dist")
     os.symlink(built("wheel", WHEEL), tmp_path / "build/dist" / os.path.basename(built("wheel", WHEEL)))
+    other = "riscv64" if os.uname().machine == "x86_64" else "x86_64"
+    (tmp_path / "build/dist" / os.path.basename(built("wheel", WHEEL)).replace(os.uname().machine, other)).touch()
     serve(sandpiper, ANSWER)
     env = dict(sandpiper.env(), PATH=os.path.join(BUILD, "clients/.uv/bin") + ":/usr/bin:/bin", UV_CACHE_DIR=str(tmp_path / "cache"), UV_OFFLINE="1")
     done = subprocess.run(["bash", "-euc", line + ' "what is six times seven?"'], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=120,
