@@ -107,7 +107,7 @@ def log_times(times, when, whole):
     return [statement('df', code, ['time'])] * bool(code)
 
 
-def log_by(path, text, encoding, whole, forms):
+def log_text(path, text, encoding, whole, forms=LOG_FORMS):
     form = log_form(text, forms)
     if not form:
         return None
@@ -150,12 +150,7 @@ def log_by(path, text, encoding, whole, forms):
     return log_facts(told(t.lines, t, 'a log, %s, ' % name), items)
 
 
-def log_text(path, text, encoding, whole):
-    return log_by(path, text, encoding, whole, LOG_FORMS)
-
-
-def log_timed(path, text, encoding, whole):
-    return log_by(path, text, encoding, whole, TIMED_FORMS)
+log_timed = functools.partial(log_text, forms=TIMED_FORMS)
 
 
 # The usual names of the time, the level and the message in records
