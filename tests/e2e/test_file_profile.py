@@ -420,10 +420,10 @@ def test_durations(tmp_path, cells, said, total):
 def test_no_file_overwrites_the_variable_of_another(tmp_path):
     """Whatever their kinds. A file that is alone is df, or data."""
     text = said(tmp_path, 'trips.json', json.dumps({'data': [{'km': 1}] * 3, 'who': 'x'}))
-    assert text.startswith('import json; data = ') and frame(text)['data']['who'] == 'x', text
+    assert text.startswith('import json, pandas as pd; data = ') and frame(text)['data']['who'] == 'x', text
     make(tmp_path, '2024.csv', 'a,b\n1,2\n3,4\n')
     named = frame(said(tmp_path, 'trips.json', json.dumps({'data': [{'km': 1}] * 3, 'who': 'x'})))
-    assert named['trips']['who'] == 'x' and 'data' not in named
+    assert named['trips_data']['who'] == 'x' and len(named['trips']) == 3 and not {'data', 'df'} & set(named)
     named = frame(prof.profile(str(tmp_path / '2024.csv')))
     assert list(named['df_2024']['b']) == [2, 4] and 'df' not in named
     named = frame(said(tmp_path, 'log data.jsonl', '{"df": 1, "data": "data = 1"}\n' * 20))

@@ -11,7 +11,7 @@ import zipfile
 
 import pytest
 
-from file_profiles import frame, make, pandas_here, prof, said
+from file_profiles import first_frame, frame, make, pandas_here, prof, said
 
 pytestmark = pytest.mark.no_asan
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.no_asan
 def test_json_records(tmp_path):
     data = [{'id': i, 'name': 'n%d' % i, 'when': '2024-01-%02d' % (i % 28 + 1), 'gone': None} for i in range(50)]
     text = said(tmp_path, 'r.json', json.dumps(data))
-    assert "50 records, columns: 'id' (int, 0 to 49, all different), 'name' (text, all different), 'when' (datetime, 2024-01-01 to 2024-01-28), " \
+    assert "50 rows, columns: 'id' (int, 0 to 49, all different), 'name' (text, all different), 'when' (datetime, 2024-01-01 to 2024-01-28), " \
         "'gone' (empty, 50 missing)" in text
     assert str(frame(text)['df']['when'].dtype).startswith('datetime64')
 
@@ -34,7 +34,7 @@ def test_json_numbers_between_quotes_are_text(tmp_path):
 
 
 def test_records_of_records_are_a_table(tmp_path):
-    """As pandas normalises them; those with a list in them are not."""
+    """As pandas normalises them; of those with a list in them a sample is shown too."""
     rows = [{'at': '2024-05-%02dT10:00:00Z' % (i + 1), 'client': {'device': 'ab'[i % 2], 'screen': {'w': i}}, **({'paid': '%d.25' % i} if i % 2 else {})}
             for i in range(20)]
     lines = '\n'.join(map(json.dumps, rows))
@@ -42,11 +42,11 @@ def test_records_of_records_are_a_table(tmp_path):
         os.makedirs(tmp_path / name[2:])
         text = said(tmp_path / name[2:], name, content)
         assert "'client.device' (text: a, b), 'client.screen.w' (int, 0 to 19, all different), 'paid' (float, 1.25 to 19.25, 10 missing)" in text, text
-        assert "{'at': '2024-05-01T10:00:00Z', 'client.device': 'a', 'client.screen.w': 0}" in text, text
+        assert "first 3 rows:\n2024-05-01 10:00:00+00:00 | a | 0 | \n" in text, text
         df = frame(text)['df']
         assert df['paid'].sum() == 102.5 and df['client.screen.w'].sum() == 190 and df['at'].dt.day.max() == 20
     text = said(tmp_path, 'l.json', json.dumps([dict(r, tags=['x']) for r in rows]))
-    assert 'json_normalize' not in text and "'screen': {'w': 0}" in text, text
+    assert "'tags' (lists)" in text and "'screen': {'w': 0}" in text and "'client.device' (text: a, b)" in text, text
 
 
 def test_json_shape(tmp_path):
@@ -58,20 +58,20 @@ def test_json_shape(tmp_path):
 
 def test_json_lines(tmp_path):
     text = said(tmp_path, 'l.jsonl', '\n'.join(json.dumps({'id': i, 'v': i / 2}) for i in range(30)))
-    assert "30 records, one a line, columns: 'id' (int, 0 to 29, all different), 'v' (float, 0.0 to 14.5)" in text
+    assert "30 rows, columns: 'id' (int, 0 to 29, all different), 'v' (float, 0.0 to 14.5)" in text
     assert frame(text)['df']['v'].sum() == sum(i / 2 for i in range(30))
 
 
 def test_json_lines_that_are_not_all_read_in_time(tmp_path, monkeypatch):
     monkeypatch.setattr(prof, 'SECONDS', 0)
-    assert '8 records, one a line, of about 200, columns: ' in said(tmp_path, 'l.jsonl', '{"a": 1}\n' * 200)
+    assert '8 rows, of about 200, columns: ' in said(tmp_path, 'l.jsonl', '{"a": 1}\n' * 200)
 
 
 def test_a_busy_machine_changes_nothing(tmp_path, monkeypatch):
     """Five seconds pass, of which nearly none is this process's work."""
     passed = itertools.count(0, 0.2)
     monkeypatch.setattr(time, 'monotonic', lambda: next(passed))
-    assert '200 records, one a line, columns: ' in said(tmp_path, 'l.jsonl', '{"a": 1}\n' * 200)
+    assert '200 rows, columns: ' in said(tmp_path, 'l.jsonl', '{"a": 1}\n' * 200)
 
 
 def test_broken_json_is_text(tmp_path):
@@ -266,14 +266,15 @@ def test_geojson(tmp_path):
                 for i in range(5)]
     text = said(tmp_path, 'a.geojson', json.dumps({'type': 'FeatureCollection', 'features': features}))
     assert "'pop' (int" in text and 'GeoJSON: 5 Point, longitude 8.5 to 12.5, latitude 47.25 to 47.25' in text, text
-    assert not pandas_here or list(run(text)['df'].columns) == ['name', 'pop']
+    assert not pandas_here or list(frame(text)['df'].columns) == ['name', 'pop']
     for broken in ({'features': 3}, {'features': [1, None, {'geometry': 4}]}, {'features': []}):
         said(tmp_path, 'b.geojson', json.dumps(dict(broken, type='FeatureCollection')))
 
 
 def test_xml(tmp_path):
     text = said(tmp_path, 'a.xml', '<?xml version="1.0"?><shop><item id="7"><name>pen</name></item><item id="8"><name>ink</name></item></shop>')
-    assert "shop/item: 2 @id='7'" in text and "shop/item/name: 2 'pen'" in text and run(text)['root'].tag == 'shop', text
+    assert "{'shop': {'item': [{'@id': '7', 'name': 'pen'}, ... 2 in all]}}" in text, text
+    assert not pandas_here or frame(text)['root'].tag == 'shop' and list(frame(text)['df']['name']) == ['pen', 'ink']
     bomb = '<?xml version="1.0"?><!DOCTYPE l [<!ENTITY a "' + 'x' * 1000 + '">]><l>&a;</l>'
     assert 'declares entities' in said(tmp_path, 'b.xml', bomb)
     said(tmp_path, 'c.xml', '<?xml version="1.0"?><a><b>')
@@ -332,9 +333,27 @@ READINGS = {'place': {'name': 'Hill'}, 'readings': [
 def test_json_down_to_the_leaves(tmp_path):
     text = said(tmp_path, 'r.json', json.dumps(READINGS))
     assert "'readings': [{'day': '2023-01-01', 'temp_c': 0.0, 'wind': {'dir': 'N', 'kmh': 0}}, ... 365 in all]" in text
-    assert "in data['readings']: day 2023-01-01 to 2023-01-31; temp_c 0.0 to 36.4; wind.dir E, N, S, W; wind.kmh 0 to 364" in text
+    assert "365 rows, columns: 'day' (datetime, 2023-01-01 to 2023-01-31), 'temp_c' (float, 0.0 to 36.4), 'wind.dir' (text: E, N, S, W), 'wind.kmh' (int, 0 to 364" in text
+    assert frame(text)['df']['wind.kmh'].sum() == 365 * 182
     deep = {'a': {'b': [{'c': {'d': [{'e': {'leaf_name': 1}}]}}]}}
     assert "'leaf_name': 1" in said(tmp_path, 'd.json', json.dumps(deep))
+
+
+@pytest.mark.parametrize('name, content', [('r.json', json.dumps(READINGS)), ('r.jsonl', json.dumps(READINGS['readings'][0]) + '\n' + json.dumps({'day': 'x'})),
+                                           ('r.xml', '<?xml version="1.0"?><a>' + '<r day="2023-01-01"><wind><dir>N</dir></wind></r>' * 3 + '</a>')])
+def test_without_pandas_there_is_a_sample(tmp_path, monkeypatch, name, content):
+    monkeypatch.setattr(prof, 'has', lambda module: False)
+    text = said(tmp_path, name, content)
+    assert "day': '2023-01-01'" in text and "'wind': {'dir': 'N'" in text and 'pd' not in text, text
+
+
+@pytest.mark.skipif(not pandas_here, reason='pandas')
+def test_json_whose_columns_are_lists(tmp_path):
+    data = {'hourly': {'time': ['2024-01-01T%02d:00' % i for i in range(24)], 'temp': list(range(24))}, 'units': {'temp': 'C'}}
+    df = first_frame(said(tmp_path, 'c.json', json.dumps(data)))
+    assert df['temp'].sum() == 276 and df['time'].dt.hour.max() == 23
+    df = first_frame(said(tmp_path, 'p.json', json.dumps({c: {str(i): i * k for i in range(300)} for k, c in enumerate('abcd')})))
+    assert df['d'].sum() == 3 * 44850 and list(df) == list('abcd')
 
 
 def test_json_shapes_are_written_once(tmp_path):
@@ -343,20 +362,23 @@ def test_json_shapes_are_written_once(tmp_path):
     assert text.count('street') == 1 and "'shipping': {the same keys as in 'billing'}" in text
     clubs = {n: {'coach': 'C', 'games': [{'for': 1, 'against': k}] * 5} for k, n in enumerate(('Reds', 'Blues', 'Greens', 'Whites'))}
     text = said(tmp_path, 'c.json', json.dumps({'clubs': clubs}))
-    assert text.count("'coach'") == 1 and "4 keys: 'Reds', 'Blues', 'Greens', 'Whites'" in text
-    assert "in c['clubs'][key]['games']: " in text and 'against 0 to 3' in text
+    assert text.partition('\nclubs: ')[0].count("'coach'") == 1 and "4 keys: 'Reds', 'Blues', 'Greens', 'Whites'" in text
+    assert "games: 20 rows, columns: 'for' (int: 1), 'against' (int: 0, 1, 2, 3), 'key' (text: Blues, Greens, Reds, Whites)" in text, text
+    assert list(frame(text)['games']['key'][:6]) == ['Reds'] * 5 + ['Blues'] and len(frame(text)['both']) == 20
 
 
 def test_json_lists_of_unlike_things(tmp_path):
     text = said(tmp_path, 'u.json', json.dumps({'x': [1, 'a', {'k': 1}, {'k': 2, 'extra': True}, None]}))
-    assert 'unlike things: 2 objects, 1 numbers, 1 texts, 1 null' in text and "'extra': True (in 1 of 2)" in text
+    assert 'unlike things: 1 numbers, 1 texts, 2 objects, 1 null' in text and "'extra': True (in 1 of 2)" in text
 
 
 def test_json_says_which_list_names_the_other(tmp_path):
     data = {'customers': [{'id': 7 + i, 'country': 'XY'[i % 2]} for i in range(9)],
             'orders': [{'no': i, 'customer_id': 7 + i % 8, 'lines': [{'q': 1}]} for i in range(40)]}
     text = said(tmp_path, 'j.json', json.dumps(data))
-    assert "'customer_id' in data['orders'] is 'id' in data['customers']: 40 of 40 are found there" in text
+    assert "both = orders.merge(customers, left_on='customer_id', right_on='id')  # 40 rows, 1 of customers is not in orders" in text
+    made = frame(text)
+    assert made['lines'].merge(made['both'], on='no')['country'].value_counts().to_dict() == {'X': 20, 'Y': 20}
 
 
 def test_hostile_json(tmp_path):
@@ -364,8 +386,8 @@ def test_hostile_json(tmp_path):
     assert 'nested very deep' in said(tmp_path, 'd.json', '[' * 10000 + ']' * 10000)
     text = said(tmp_path, 'n.json', '{"a": [NaN, 1, Infinity, {"b": NaN}], "c": [{"v": NaN}, {"v": 1.5}, {"v": "x"}, {"v": null}, '
                 '{"v": [1]}, {"v": {"z": 1}}]}')
-    assert "unlike things: 1 objects, 3 numbers" in text
+    assert "unlike things: 3 numbers, 1 objects" in text
     text = said(tmp_path, 'b.json', json.dumps({'\u202eabc': [{'\u2066k': '\u202ev\u200b', 'n': i} for i in range(5)]}, ensure_ascii=False))
     assert "'\\u202eabc'" in text
-    assert 'up to 80 keys' in said(tmp_path, 'o.json', json.dumps([{'k%d' % (i * 7 + k): k for k in range(7)} for i in range(3000)]))
-    assert 'over 3000 keys' in said(tmp_path, 'm.json', json.dumps({'k%d' % i: {'v': i} for i in range(30000)}))
+    assert 'up to 7 keys' in said(tmp_path, 'o.json', json.dumps([{'k%d' % (i * 7 + k): k for k in range(7)} for i in range(3000)]))
+    assert '30000 keys' in said(tmp_path, 'm.json', json.dumps({'k%d' % i: {'v': i} for i in range(30000)}))

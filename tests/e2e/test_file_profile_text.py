@@ -72,10 +72,10 @@ RULED = 'Report\n\nid    name          amount\n----- ------------- --------\n' +
 # A format, and what its profile says
 FORMATS = [
     ('a.csv', CSV, "'amount' (int, 1 to 28"), ('a.csv.gz', gzip.compress(CSV.encode()), 'compressed with gzip'), ('a.zip', zipped, 'a ZIP archive of 1: a.csv'),
-    ('a.json', '{"a": [1, 2]}', 'an object of 1 key:'), ('a.jsonl', '{"a": 1}\n{"a": 2}\n', '2 records, one a line'),
+    ('a.json', '{"a": [1, 2]}', 'an object of 1 key:'), ('a.jsonl', '{"a": 1}\n{"a": 2}\n', '2 rows, columns' if pandas_here else '2 values, one a line'),
     ('a.db', database, "0 rows, columns: 'a' (empty)" if pandas_here else "table 't' (0 rows): a INTEGER"), ('a.geojson', json.dumps({'type': 'FeatureCollection', 'features': [
         {'type': 'Feature', 'geometry': {'type': 'Point', 'coordinates': [8, 47]}, 'properties': {'n': 1}}] * 2}), 'GeoJSON: 2 Point'),
-    ('a.xml', '<?xml version="1.0"?><a><b>1</b></a>', "a/b: 1 '1'"), ('a.parquet', parquet, 'arquet'),
+    ('a.xml', '<?xml version="1.0"?><a><b>1</b></a>', "{'a': {'b': '1'}}"), ('a.parquet', parquet, 'arquet'),
     ('a.png', b'\x89PNG\r\n\x1a\n\0\0\0\rIHDR' + struct.pack('>II', 12, 7) + b'\x08\x06\0\0\0', 'an image, PNG'), ('a.pdf', b'%PDF-1.4', 'a PDF'),
     ('fixed.txt', FIXED, "fixed width, 28 rows, columns: 'station' (text: Oslo, St Gallen), 'born' (datetime, 2024-01-01 to 2024-01-28), "
                          "'Unit price' (float, 0.0 to 67.5), 'n' (int, 0 to 27, all different)"),

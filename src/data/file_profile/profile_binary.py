@@ -174,7 +174,7 @@ def settings(path, text, encoding, whole):
             return '\n'.join([line, 'a message; its parts: ' + clean(', '.join(parts), 300)] + heads)
         held = {k: dict(data[k]) for k in data.sections()} if end in ('ini', 'cfg') else data
         if isinstance(held, dict) and held:
-            return '%s\nan object of %d keys: %s' % (line, len(held), shape_text(held))
+            return '%s\nan object of %d keys: %s' % (line, len(held), Shape(held).text)
     except Exception:
         return None
     return None

@@ -1,351 +1,185 @@
-# profile_formats.py - the part of file_profile.py for JSON.
+# profile_formats.py - the part of file_profile.py for values within values: JSON, and XML as a value like it.
+# Told are one abridged sample of the whole, and the frame that pandas makes of each list of records in it.
 
+import collections
+import functools
 import itertools
 import re
 
-
-# JSON: all elements of a list are merged into one, so that a key that only some have is seen too.
-
-DEPTH = 10                      # levels shown
+DEPTH = 16                      # levels shown
 KEYS_MOST = 40                  # of one object; one with more uses its keys as data
-LEAVES = 20000                  # values examined
-LEAF_VALUES = 3000              # different values kept per leaf
+PLACES = 500                    # looked at, and at most so many values at each
+VALUES = 20000
+WALK_SECONDS = 1.0
+LOOPS = 'abcdefghijklmnopqrstuvw'
+WORDS = {dict: 'objects', list: 'lists', int: 'numbers', float: 'numbers', bool: 'true or false',
+         type(None): 'null'}
 
 
-class Node:
-    """What occurs at one place of a JSON text: how often, objects with which keys, lists of what, which plain
-    values."""
-    __slots__ = ('n', 'keys', 'names', 'objects', 'items', 'lists', 'longest', 'values', 'kinds', 'sample',
-                 'deep')
+class Place:
+    """The values at one place: one, or those in every element of a list. value, loops: the code that leads to
+    them; keys: [(name, code)] of what tells their owners apart; path: the names from the root."""
 
-    def __init__(self):
-        self.n = self.objects = self.lists = self.longest = 0
-        self.keys, self.items, self.values, self.kinds = {}, None, {}, {}
-        self.names, self.sample, self.deep = None, None, False
+    def __init__(self, values, value='data', loops=(), keys=(), path=()):
+        self.values = list(itertools.islice(values, VALUES))
+        self.value, self.loops, self.keys, self.path = value, loops, keys, path
+        self.objects = [v for v in self.values if type(v) is dict]
+        self.lists = [v for v in self.values if type(v) is list]
+        self.plain = list({WORDS.get(type(v), 'texts'): v for v in reversed(self.values)
+                           if type(v) not in (dict, list)}.values())[::-1]
 
+    def member(self, k):
+        values = [v[k] for v in self.objects if k in v]
+        value, keys = '%s[%r]' % (self.value, k), self.keys
+        kind = next((type(v) for v in values if v is not None), None)
+        if len([v for v in values if v is not None]) < len(self.objects):
+            value = '(%s.get(%r) or %s)' % (self.value, k, '{}' if kind is dict else '[]')
+        keys += self.own_key() if self.loops and kind is list else ()
+        return Place(values, value, self.loops, keys, self.path + (k,))
 
-class Look:
-    """One walk through a value, which stops after some ten thousand leaves: that is enough."""
+    def own_key(self):
+        """The first key whose value is another one in each of these objects."""
+        for k in self.objects[0]:
+            held = [v.get(k) for v in self.objects]
+            if all(type(v) in (str, int) for v in held) and len(set(held)) == len(held):
+                return ((k, '%s[%r]' % (self.value, k)),)
+        return ()
 
-    def __init__(self):
-        self.left, self.whole = LEAVES, True
+    def elements(self):
+        name = LOOPS[len(self.loops)]
+        return Place(itertools.chain.from_iterable(self.lists), name,
+                     self.loops + ('for %s in %s' % (name, self.value),), self.keys, self.path)
 
-    def at(self, node, value, depth=0):
-        node.n += 1
-        kind = type(value)
-        if kind is dict or kind is list:
-            if depth >= DEPTH:
-                node.deep = True
-            elif kind is dict:
-                self.object(node, value, depth)
-            else:
-                self.list(node, value, depth)
-            return
-        self.left -= 1
-        node.kinds[kind] = node.kinds.get(kind, 0) + 1
-        if kind is str and len(value) > 60:
-            value = value[:60]
-        if value in node.values:
-            node.values[value] += 1
-        elif len(node.values) < LEAF_VALUES:
-            node.values[value] = 1
+    def of_keys(self):
+        name, key = LOOPS[len(self.loops)], 'key%s' % (len(self.keys) or '')
+        return Place((v for o in self.objects for v in o.values()), name,
+                     self.loops + ('for %s, %s in %s.items()' % (key, name, self.value),),
+                     self.keys + ((key, key),), self.path + ('*',))
 
-    def object(self, node, value, depth):
-        node.objects += 1
-        if len(value) > KEYS_MOST and node.names is None:
-            node.names = {}
-        for k, v in value.items():
-            if self.left <= 0:
-                self.whole = False
-                return
-            if node.names is not None:          # its keys are data, so all its values are merged
-                if len(node.names) < LEAF_VALUES:
-                    node.names[k] = None
-                k = ''
-            child = node.keys.get(k)
-            if child is None:
-                if len(node.keys) >= 2 * KEYS_MOST:
-                    continue
-                child = node.keys[k] = Node()
-            self.at(child, v, depth + 1)
+    @functools.cached_property
+    def keys_are_data(self):
+        """Are there many, or are all values alike?"""
+        first, n = {}, 0
+        for v in self.objects[:2000]:
+            n += len(v)
+            for k in v:
+                first.setdefault(k, v[k])
+        rare = len(self.objects) == 1 or 2 * n < min(len(self.objects), 2000) * len(first)
+        if len(first) > (KEYS_MOST if rare else 5 * KEYS_MOST):
+            return True
+        values = list(first.values())
+        return len(values) > 2 and all(alike(values[0], v) for v in values[1:])
 
-    def list(self, node, value, depth):
-        node.lists += 1
-        node.longest = max(node.longest, len(value))
-        if node.items is None and value:
-            node.items = Node()
-        for v in value:
-            if self.left <= 0:
-                self.whole = False
-                return
-            self.at(node.items, v, depth + 1)
+    def is_columns(self):
+        """Is it one object of columns that are equally long, as lists or with the numbers of rows as keys?"""
+        held = list(self.objects[0].values()) if not self.loops and self.objects else []
+        kind = type(held[0]) if held else None
+        if len(held) < 2 or kind not in (dict, list) or not all(
+                type(v) is kind and 1 < len(v) == len(held[0]) for v in held):
+            return False
+        plain = not any(type(x) in (dict, list) for v in held for x in itertools.islice(v, 20))
+        return plain and (kind is list or all('0' in v and v.keys() == held[0].keys() for v in held))
 
+    def is_records(self):
+        return any(self.objects) and len(self.objects) == len(self.values) and not self.keys_are_data
 
-def merge(into, node):
-    """Merge what is known of two places."""
-    for name in ('n', 'objects', 'lists'):
-        setattr(into, name, getattr(into, name) + getattr(node, name))
-    into.longest, into.deep = max(into.longest, node.longest), into.deep or node.deep
-    for counts, more in ((into.values, node.values), (into.kinds, node.kinds)):
-        for k, n in more.items():
-            if k in counts or len(counts) < LEAF_VALUES:
-                counts[k] = counts.get(k, 0) + n
-    if node.names is not None:
-        into.names = dict(into.names or {}, **node.names)
-    for k, child in node.keys.items():
-        if k in into.keys:
-            merge(into.keys[k], child)
-        else:
-            into.keys[k] = child
-    if into.items is not None and node.items is not None:
-        merge(into.items, node.items)
-    into.items = into.items or node.items
+    def frame(self):
+        """The expression that makes a frame of these records."""
+        rows, known = self.value, {k for v in self.objects[:200] for k in v}
+        names = [(k if k not in known else 'of_%s' % k, code) for k, code in self.keys]
+        more = ''.join(', %r: %s' % name for name in names)
+        if len(self.loops) == 1 and not more and rows in 'a':
+            rows = self.loops[0].partition(' in ')[2]
+        elif self.loops:
+            rows = '[%s %s]' % ('{**%s%s}' % (rows, more) if more else rows, ' '.join(self.loops))
+        deep = self.loops and any(type(x) is dict for v in self.objects for x in v.values())
+        return 'pd.%s(%s)' % ('json_normalize' if deep else 'DataFrame', rows)
 
 
 def alike(a, b):
-    """Do two places hold the same thing? Objects may lack some keys, and lists some elements."""
-    if a.objects and b.objects and a.names is None and b.names is None:
-        return 2 * len(a.keys.keys() & b.keys.keys()) > len(a.keys.keys() | b.keys.keys())
-    if a.lists and b.lists:
-        if a.items is None or b.items is None or alike(a.items, b.items):
-            return True
-        return bool(a.items.kinds and a.items.kinds.keys() == b.items.kinds.keys())
-    return False
-
-
-def fold(node):
-    """An object whose values are all alike uses its keys as data; its values are then merged."""
-    children = list(node.keys.values())
-    for child in children + ([node.items] if node.items else []):
-        fold(child)
-    # So does one of a list where most keys occur in few of the objects.
-    own = len(children) > KEYS_MOST and 2 * sum(c.n for c in children) < node.objects * len(children)
-    if node.names is None and len(children) > 2 and (own or all(alike(children[0], c) for c in children[1:])):
-        node.names = dict.fromkeys(node.keys)
-        for child in children[1:]:
-            merge(children[0], child)
-        node.keys = {'': children[0]}
-
-
-def signature(node, depth=0):
-    """Equal for places that hold the same shape."""
-    if depth > DEPTH:
-        return ''
-    kinds = ','.join(sorted(k.__name__ for k in node.kinds))
-    inner = ','.join('%s:%s' % (clean(k, CELL), signature(node.keys[k], depth + 1))
-                     for k in sorted(node.keys)) if node.objects else ''
-    return '%s{%s}[%s]' % (kinds, inner, signature(node.items, depth + 1) if node.items else '')
+    """Do two values hold the same kind of thing? Objects may lack some keys, and lists be empty."""
+    if type(a) is dict and type(b) is dict:
+        return 2 * len(a.keys() & b.keys()) > len(a.keys() | b.keys())
+    if type(a) is not list or type(b) is not list:
+        return False
+    return not a or not b or alike(a[0], b[0]) or type(a[0]) is type(b[0]) not in (dict, list)
 
 
 class Shape:
-    """Writes a node as a sample of itself. A shape that was already written is only named."""
+    """One walk through a value: its text is a sample of it, where lists have one element that is merged from
+    all; its places are the lists of records."""
 
-    def __init__(self):
-        self.seen = {}
+    def __init__(self, data):
+        self.places, self.notes, self.seen = [], [], {}
+        self.left, self.until = PLACES, clock() + WALK_SECONDS
+        self.text = self.sample(Place([data]))
 
-    def text(self, node, name='', depth=0):
-        parts = []
-        if node.objects:
-            parts.append(self.object(node, name, depth))
-        if node.lists:
-            parts.append(self.list(node, name, depth))
-        if node.values:
-            parts.append(' or '.join(leaf_samples(node)))
-        if node.deep:
-            parts.append('...')
-        return ' or '.join(parts)
+    def sample(self, p, depth=0):
+        self.left -= 1
+        if depth >= DEPTH or self.left < 0 or clock() > self.until:
+            return '...'
+        parts = [self.object(p, depth)] if p.objects else []
+        parts += [self.list(p, depth)] if p.lists else []
+        return ' or '.join(parts + [clean(repr(v), CELL) for v in p.plain])
 
-    def object(self, node, name, depth):
-        if node.names is not None:
-            names = [clean(repr(k), CELL) for k in itertools.islice(node.names, 8)]
-            count = len(node.names)
-            said = '%s%d keys' % ('over ' if count >= LEAF_VALUES else '' if node.objects == 1 else 'up to ',
-                                  count)
-            more = ', ...' if count > 8 else ''
-            return '{%s: %s, and so on; %s: %s%s}' % (names[0], self.text(node.keys[''], name, depth + 1),
-                                                      said, ', '.join(names), more)
-        known = signature(node)
-        if len(node.keys) > 1 and known in self.seen and len(known) > 40:
+    def object(self, p, depth):
+        if p.is_columns():
+            self.places.append(p)
+        if p.keys_are_data:
+            inner, held = p.of_keys(), p.objects[0]
+            if inner.is_records() and p not in self.places:
+                self.places.append(inner)
+            names = [clean(repr(k), CELL) for k in itertools.islice(held, 8)]
+            number = count(max(map(len, p.objects)), 'key')
+            return '{%s: %s, and so on; %s%s: %s%s}' % (
+                names[0], self.sample(inner, depth + 1), 'up to ' * (len(p.objects) > 1), number,
+                ', '.join(names), ', ...' * (len(held) > 8))
+        parts, members = [], {
+            k: p.member(k) for k in dict.fromkeys(k for v in p.objects for k in v)}
+        known = str([(k, len(m.objects) > 0, len(m.lists) > 0) for k, m in members.items()])
+        if len(members) > 1 and len(known) > 80 and known in self.seen:
             return '{the same keys as in %s}' % self.seen[known]
-        self.seen.setdefault(known, clean(repr(name), CELL) if name else 'the first')
-        parts = []
-        for k, child in node.keys.items():
-            some = '' if child.n >= node.objects or not depth else ' (in %d of %d)' % (child.n, node.objects)
-            parts.append('%s: %s%s' % (clean(repr(k), CELL), self.text(child, k, depth + 1), some))
+        self.seen[known] = clean(repr(p.path[-1]), CELL) if p.path else 'the first'
+        for k, m in members.items():
+            some = ' (in %d of %d)' % (len(m.values), len(p.objects))
+            parts.append('%s: %s%s' % (clean(repr(k), CELL), self.sample(m, depth + 1),
+                                       some * (len(m.values) < len(p.objects))))
         return '{%s}' % ', '.join(parts)
 
-    def list(self, node, name, depth):
-        if node.items is None:
+    def list(self, p, depth):
+        inner, longest = p.elements(), max(map(len, p.lists))
+        if not longest:
             return '[]'
-        count = '%d in all' % node.longest if node.lists == 1 else 'up to %d' % node.longest
-        unlike = {'objects': node.items.objects, 'lists': node.items.lists}
-        for kind, n in node.items.kinds.items():
-            unlike[WORDS[kind]] = unlike.get(WORDS[kind], 0) + n
-        unlike = ['%d %s' % (n, word) for word, n in unlike.items() if n]
-        said = '; unlike things: ' + ', '.join(unlike) if len(unlike) > 1 else ''
-        return '[%s%s%s]' % (self.text(node.items, name, depth + 1), ', ... ' + count if node.longest > 1
-                             else '', said)
+        if inner.is_records() and all(v.get('type') == 'Feature' for v in inner.objects):
+            properties = inner.member('properties')
+            self.places += [properties] * any(properties.objects)
+            self.notes.append(extent(inner.member('geometry').objects))
+        elif inner.is_records() and (len(inner.values) > 1 or not p.path):
+            self.places.append(inner)
+        kinds = collections.Counter(WORDS.get(type(v), 'texts') for v in inner.values)
+        unlike = '; unlike things: ' + ', '.join('%d %s' % (n, word) for word, n in kinds.items())
+        number = ', ... %d in all' % longest if len(p.lists) == 1 else ', ... up to %d' % longest
+        return '[%s%s%s]' % (self.sample(inner, depth + 1), number * (longest > 1), unlike * (len(kinds) > 1))
 
 
-WORDS = {str: 'texts', int: 'numbers', float: 'numbers', bool: 'true or false', type(None): 'null'}
+def extent(geometries):
+    """What GeoJSON holds, and between which degrees."""
+    kinds = collections.Counter(clean(g.get('type'), 30) for g in geometries)
+    said = 'GeoJSON: ' + ', '.join('%d %s' % (n, k) for k, n in list(kinds.items())[:8])
+    found = [at for g in geometries[:5000] for at in points(g.get('coordinates'))]
+    if not found:
+        return said
+    x, y = zip(*found)
+    return said + ', longitude %g to %g, latitude %g to %g' % (min(x), max(x), min(y), max(y))
 
 
-def leaf_samples(node):
-    """One value of each kind."""
-    out = {}
-    for v in node.values:
-        out.setdefault(WORDS.get(type(v)), clean(repr(v), CELL))
-    return list(out.values())[:4]
-
-
-def leaf_facts(node, whole):
-    """'E, N, S, W', '2023-01-01 to 2023-12-31', '1.5 to 90.0'; '' if nothing short is useful."""
-    values = [v for v in node.values if v is not None and v == v]
-    missing = ', %d null' % node.kinds[type(None)] if type(None) in node.kinds and len(node.kinds) > 1 else ''
-    kinds = {WORDS.get(type(v)) for v in values}
-    if len(kinds) != 1 or node.n < 2:
-        return missing[2:]
-    if kinds == {'texts'}:
-        few = ', '.join(clean(v, 24) for v in sorted(values))
-        if len(values) <= (8 if len(values) * 2 <= node.n else 6) and len(few) <= 90:
-            return few + missing
-        return text_facts(values, len(values) if whole and len(values) < LEAF_VALUES else 'many',
-                          missing, len(values) < node.n)
-    if kinds == {'numbers'}:
-        return '%s to %s%s' % (number_text(min(values)), number_text(max(values)),
-                               missing) if len(values) > 1 else missing[2:]
-    return missing[2:]
-
-
-def text_facts(values, count, missing, repeated):
-    found = column_plan('', dict.fromkeys(values, 1)) if has('pandas') else Plan('text')
-    if found.kind in ('int', 'float') and not found.code:
-        numbers = [float(v) for v in values if v.strip() not in MISSING]
-        return 'numbers as text, %s to %s%s' % (number_text(min(numbers)), number_text(max(numbers)), missing)
-    if found.kind == 'date':
-        days = parsed([v.strip() for v in values], found.form or None, utc=True).dropna()
-        ends = [cell_text(d.tz_localize(None)) for d in (days.min(), days.max())] if len(days) else []
-        form = 'dates %s, ' % found.form if found.form else ''
-        return form + ' to '.join(ends) + missing
-    return '%s different%s' % (count, missing) if repeated else missing[2:]
-
-
-def record_lists(node, path, out, depth=0):
-    """[(path, node)]: every list of objects and every object whose keys are data, with the expression that
-    leads there."""
-    if depth > DEPTH:
-        return out
-    if node.items is not None and node.items.objects:
-        out.append((path, node.items))
-        record_lists(node.items, path + '[i]', out, depth + 1)
-    if node.names is not None and node.keys:
-        if node.keys[''].objects:
-            out.append((path + '.values()', node.keys['']))
-        record_lists(node.keys[''], path + '[key]', out, depth + 1)
-    else:
-        for k, child in node.keys.items():
-            record_lists(child, '%s[%s]' % (path, clean(repr(k), CELL)), out, depth + 1)
-    return out
-
-
-def leaves(node, path=''):
-    for k, child in node.keys.items() if node.names is None else ():
-        name = path + clean(str(k), CELL)
-        if child.values:
-            yield name, child
-        if child.objects and path.count('.') < 3:
-            yield from leaves(child, name + '.')
-
-
-def list_facts(lists, whole):
-    out = []
-    for path, node in lists[:8]:
-        facts = [(name, leaf_facts(leaf, whole)) for name, leaf in leaves(node)]
-        facts = ['%s %s' % fact for fact in facts if fact[1]]
-        if facts:
-            out.append('in %s: %s' % (path, '; '.join(facts)))
-    return out
-
-
-class Shared:
-    """The values of a list of records, of which other lists may hold some."""
-
-    def __init__(self, path, name, found):
-        import pandas as pd
-        self.path, self.name = path, name
-        self.columns = [Column(k, pd.Series(v, dtype=None if v else object)) for k, v in found.items()]
-
-
-def list_joins(lists):
-    """Lists of which one refers to elements of the other: orders with customer_id, customers with id."""
-    tables = []
-    for path, node in lists[:8] if has('pandas') else ():
-        name = re.sub(r'\W+', ' ', path.replace('[i]', '')).split()[-1]
-        found = {}
-        for leaf_name, leaf in leaves(node):
-            held = [v for v, n in leaf.values.items() for _ in range(n) if type(v) in (int, str)]
-            found[leaf_name] = held if len(held) == leaf.n else []
-        tables.append(Shared(path, name, found))
-    return ['%r in %s is %r in %s: %d of %d are found there' % (
-        key.name, many.path, of.name, one.path, rows, key.n)
-            for many, key, one, of, rows, _ in references(tables)[:3]]
-
-
-def shape_text(value, root='data'):
-    """The whole shape once, then for every list in it the facts that decide questions."""
-    look, node = Look(), Node()
-    look.at(node, value)
-    fold(node)
-    said = [clean(Shape().text(node), MOST * 2 // 3)]
-    lists = record_lists(node, root, [])
-    more = list_joins(lists) if look.whole else []
-    more += list_facts(lists, look.whole)
-    if more and not look.whole:
-        more.insert(0, 'of the values looked at:')
-    left = MOST - 260 - len(said[0])
-    for line in more:
-        if left < 40:
-            break
-        said.append(clean(line, left - 3))
-        left -= len(said[-1]) + 1
-    return '\n'.join(said)
-
-
-def shape(value):
-    """One value alone, as a sample."""
-    look, node = Look(), Node()
-    look.at(node, value)
-    fold(node)
-    return Shape().text(node)
-
-
-def flat_record(record, depth=0):
-    """A record with the members of its objects as columns, 'client.device', as pandas makes them; None: it
-    has a list, or is nested deeper."""
-    out = {}
-    for k, v in record.items():
-        if isinstance(v, dict) and v:
-            inner = flat_record(v, depth + 1) if depth < 3 else None
-            if inner is None:
-                return None
-            out.update(('%s.%s' % (k, name), value) for name, value in inner.items())
-        elif isinstance(v, (dict, list)):
-            return None
-        else:
-            out[k] = v
-    return out
-
-
-LONG = 'parse_int=lambda n: n if len(n) > 15 else int(n)'     # a float would round such numbers
-
-
-def long_with_gaps(items, names):
-    """Has a column of numbers with more than 15 digits records without one?"""
-    for name in names:
-        seen = [r.get(name) for r in items]
-        if any(type(v) is int and abs(v) > 10 ** 15 for v in seen) and None in seen:
-            return True
-    return False
+def points(at, depth=0):
+    """The pairs of numbers in lists within lists."""
+    if type(at) is list and len(at) > 1 and type(at[0]) in (int, float) and type(at[1]) in (int, float):
+        yield at[:2]
+    elif type(at) is list and depth < 5:
+        for v in at[:5000]:
+            yield from points(v, depth + 1)
 
 
 def statements_for_text(frame):
@@ -386,39 +220,63 @@ def table_of(name, lines, given=(), first=''):
     return t
 
 
-def records(items, reader, what, loading=''):
-    """Describes a list of records as a table. loading: the part of reader that loads them. None if it is not
-    one."""
-    if not items or not all(isinstance(r, dict) for r in items[:1000]) or not has('pandas'):
-        return None
-    names, nested = [], False
-    for r in items[:200]:
-        made = flat_record(r)
-        if made is None:
-            return None
-        nested |= any(isinstance(v, dict) for v in r.values())
-        names += [k for k in made if k not in names]
-        if len(names) > (40 if nested else 200):
-            return None                 # keys that are data
-    if not names:
-        return None
-    if nested:
-        reader = reader.replace('pd.DataFrame(', 'pd.json_normalize(')
-    shown = [flat_record(r) for r in items[:2]]
-    if loading and not nested and long_with_gaps(items, names):
-        more = re.sub(r'(json\.loads?\((?:[^()]|\([^()]*\))*)\)', lambda m: m[1] + ', ' + LONG + ')', loading)
-        reader, loading = reader.replace(loading, more), more
-        items = [{k: str(v) if type(v) is int and abs(v) > 10 ** 15 else v for k, v in r.items()}
-                         for r in items]
-    try:
-        t = table_of('df', [reader], [(loading, items)] if loading else ())
-    except Exception:
-        return None
-    what = re.sub(r'^(\w+)s\b', r'\1', what) if len(items) == 1 else what
-    lines = t.lines + ['%d %s, columns: %s' % (len(items), what, describe(t.columns, t.remarks))]
-    if ROWS:
-        lines.append(first_of([clean(repr(r), ROW) for r in shown]))
-    return '\n'.join(lines)
+RECORDS_MOST = 6                # lists of records that are read as frames
+
+
+def frames(places, code, first, given):
+    """[Table] of the largest of these places. code: what gives the expression for one."""
+    places = [p for p in places if code(p)]
+    largest = sorted(places, key=lambda p: -len(p.values))[:RECORDS_MOST]
+    tables, until = [], clock() + SECONDS
+    for p in places:
+        if p not in largest or tables and clock() > until:
+            continue
+        title = next((str(k) for k in reversed(p.path) if k != '*'), '')
+        name = identifier(title.rpartition(':')[2], 'table%d' % (len(tables) + 1))
+        name = 'df' if not title or len(largest) == 1 else name
+        while name in [t.name for t in tables]:
+            name += '_'
+        try:
+            tables.append(table_of(name, ['%s = %s' % (name, code(p))], given, first))
+        except Exception:
+            pass                        # unlike things are not one table
+    while len(tables) > 1 and sum(LEAST + sum(map(len, t.code())) for t in tables) > MOST - 3 * LEAST:
+        tables.remove(min(tables, key=lambda t: len(t.frame)))
+    return tables
+
+
+def rounded(c):
+    """Does a column hold whole numbers that are too long for a float, which it has for a gap among them?"""
+    return (c.kind == 'float' and c.missing and len(c.held) and c.held.abs().max() > 1e15
+            and (c.held % 1 == 0).all())
+
+
+LONG = ', parse_int=lambda n: n if len(n) > 15 else int(n)'
+
+
+def described(read, load, what, more='', code=Place.frame):
+    """The profile of a value that holds others. read: the code that reads it into data, in two parts between
+    which LONG fits; load: what does the same; code: what gives the expression for a frame of a Place."""
+    for long in ({}, {'parse_int': lambda n: n if len(n) > 15 else int(n)}):
+        data = load(**long)
+        shape = Shape(data)
+        tables = frames(shape.places, code, 'import pandas as pd; data = _data', [('_data', data)]) if has(
+            'pandas') else []
+        if not any(rounded(c) for t in tables for c in t.columns):
+            break
+    lines = [(LONG if long else '').join(read)] + [line for t in tables for line in t.code()]
+    if tables:
+        lines[0] = re.sub('^(import [^;]*);', r'\1, pandas as pd;', lines[0])
+    if len(tables) == len(shape.places) == 1 and not shape.places[0].path and not {'lists', 'objects'} & {
+            c.kind for c in tables[0].columns}:
+        tables[0].total += more
+        return told(lines, tables[0])
+    lines += join_all(tables)[1]
+    room = MOST - sum(len(s) + 1 for s in lines) - len(what) - 60
+    share = (room - min(len(shape.text), room // 5)) // max(1, len(tables))
+    facts = [fact for t in tables for fact in [t.said(max(LEAST, share))] + t.notes] + shape.notes
+    sample = clean(shape.text, max(LEAST, room - sum(len(s) + 1 for s in facts)))
+    return '\n'.join(lines + ['%s%s: %s' % (what, more, sample)] + facts)
 
 
 def distinct(pairs):
@@ -434,50 +292,31 @@ def distinct(pairs):
 def json_text(path, text, encoding, whole):
     import json
     enc = '' if encoding == 'utf-8' else ', encoding=%r' % encoding
-    read = 'import json; data = json.load(open(%r%s))' % (path, enc)
+    read = 'import json; data = json.load(open(%r%s)' % (path, enc), ')'
+    if not whole:
+        with open(path, encoding=encoding) as f:
+            text = f.read(JSON_MOST + 1)
+
     try:
-        if whole:
-            value = json.loads(text, object_pairs_hook=distinct)
-        else:
-            with open(path, encoding=encoding) as f:
-                value = json.loads(f.read(JSON_MOST + 1))
+        value = json.loads(text, object_pairs_hook=distinct)
     except RecursionError:
-        return read + '\nJSON, nested very deep'
+        return ''.join(read) + '\nJSON, nested very deep'
     except ValueError:
-        return json_start(read, text, whole)
-    if isinstance(value, list):
-        frame = read
-        if has('pandas'):
-            frame = 'import json, pandas as pd; df = pd.DataFrame(json.load(open(%r%s)))' % (path, enc)
-        said = records(value, frame, 'records', 'json.load(open(%r%s))' % (path, enc))
-        return said or '%s\na list of %d: %s' % (read, len(value), shape_text(value))
-    if isinstance(value, dict):
-        features = value.get('features')
-        if value.get('type') == 'FeatureCollection' and isinstance(features, list):
-            return geojson(read, features)
-        return '%s\nan object of %s: %s' % (read, count(len(value), 'key'), shape_text(value))
-    return '%s\none value: %s' % (read, shape(value))
+        return None if whole else json_start(''.join(read), text)
+    what = ('a list of %d' % len(value) if isinstance(value, list) else
+            'an object of ' + count(len(value), 'key') if isinstance(value, dict) else 'one value')
+    return described(read, lambda **how: json.loads(text, **how) if how else value, what)
 
 
-def json_start(read, text, whole):
-    """For JSON that is too large to load here: the first element, if it can be read. None for a whole file,
-    which is then broken."""
+def json_start(read, text):
+    """For JSON that is too large to load here: the first element, if it can be read."""
     import json
-    if whole:
-        return None
     try:
         start = text.index('[') + 1
         value, _ = json.JSONDecoder().raw_decode(text[start:].lstrip()[:1 << 20])
-        return '%s\na large list; the first element: %s' % (read, clean(shape(value), 1000))
+        return '%s\na large list; the first element: %s' % (read, clean(Shape(value).text, 1000))
     except (ValueError, RecursionError):
         return '%s\na large object; it begins: %s' % (read, clean(text[:600], 600))
-
-
-JSON_LINES = '''import json; data = []
-for s in open(%r%s):
-    try: data.append(json.loads(s))
-    except ValueError: pass
-%s, left out'''
 
 
 def json_lines(path, text, encoding, whole):
@@ -486,25 +325,81 @@ def json_lines(path, text, encoding, whole):
     if not whole:
         lines.pop()
     lines = [s for s in lines if s.strip()]
-    items, bad = [], 0
+    items, good, bad = [], [], 0
     for s in in_time(lines, SECONDS):
         try:
             items.append(json.loads(s, object_pairs_hook=distinct))
+            good.append(s)
         except (ValueError, RecursionError):
             bad += 1
             if bad > len(items):
                 return None
     enc = '' if encoding == 'utf-8' else ', encoding=%r' % encoding
-    read = 'import json; data = [json.loads(s) for s in open(%r%s) if s.strip()]' % (path, enc)
+    read = 'import json; data = [json.loads(s', ') for s in open(%r%s) if s.strip()]' % (path, enc)
+    more = '' if whole else ', in the first %d MiB' % (SAMPLE >> 20)
+    more = more if len(items) + bad == len(lines) else ', of about %d' % count_rows(path)
     if bad:
-        words = '%d line%s not JSON' % (bad, ' is' if bad == 1 else 's are')
-        TROUBLE.append(words)
-        return '%s\n%d others: %s' % (JSON_LINES % (path, enc, words), len(items), shape_text(items))
-    frame = read
-    if has('pandas'):
-        frame = read.replace('import json;', 'import json, pandas as pd;') + '; df = pd.DataFrame(data)'
-    of = '' if whole else ', in the first %d MiB' % (SAMPLE >> 20)
-    what = 'records, one a line' + (of if len(items) == len(lines) else ', of about %d' % count_rows(path))
-    said = records(items, frame, what, '[json.loads(s) for s in open(%r%s) if s.strip()]' % (
-        path, enc)) or '%s\n%d %s: %s' % (read, len(items), what, shape_text(items))
+        read = ('import json; data = []\nfor s in open(%r%s):' % (path, enc) +
+                '\n    try: data.append(json.loads(s', '))\n    except ValueError: pass')
+        TROUBLE.append('%d line%s not JSON' % (bad, ' is' if bad == 1 else 's are'))
+        more += '; %s, left out' % TROUBLE[-1]
+    said = described(read, lambda **how: [json.loads(s, **how) for s in good] if how else items,
+                     '%d values, one a line' % len(items), more)
     return log_facts(said, items)
+
+
+def xml_text(path, text, encoding, whole):
+    """XML is described as JSON would be whose keys are its elements and, with an @, their attributes."""
+    import xml.etree.ElementTree as ET
+    read = 'import xml.etree.ElementTree as ET; root = ET.parse(%r).getroot()' % path
+    if '<!ENTITY' in text:
+        return read + '\nXML that declares entities, so it was not looked into'
+    builder = ET.TreeBuilder()
+    parser = ET.XMLParser(target=builder)
+    try:
+        parser.feed(text)
+        root = parser.close() if whole else builder.close()
+    except ET.ParseError as e:
+        if whole:
+            TROUBLE.append('its XML is broken: ' + clean(e, 60))
+        root = None if whole else builder.close()
+    if root is None:
+        return None
+    names = {}
+    for prefix, uri in re.findall(r'\sxmlns(?::([\w.-]+))?="([^"]+)"', text):
+        names.setdefault(uri, prefix or 'x')
+    repeated = {(e.tag, tag) for e in root.iter()
+                for tag, n in collections.Counter(child.tag for child in e).items() if n > 1}
+
+    def name(tag):
+        uri, _, local = tag.rpartition('}')
+        return '%s:%s' % (names[uri[1:]], local) if uri[1:] in names else local
+
+    def value(e, depth=0):
+        made = {'@' + name(k): v for k, v in e.attrib.items()}
+        for child in e if depth < DEPTH else ():
+            if (e.tag, child.tag) in repeated:
+                made.setdefault(name(child.tag), []).append(value(child, depth + 1))
+            else:
+                made[name(child.tag)] = value(child, depth + 1)
+        words = (e.text or '').strip()
+        return dict(made, **{'#text': words} if words else {}) if made else words
+
+    def frame(p):
+        """Elements of which most have the same fields are records."""
+        keys = {k for v in p.objects for k in v}
+        if len(keys) == 1 and not p.lists:
+            return frame(p.member(*keys))
+        plain = sum(type(x) is str or type(x) is list and type(x[0]) is str for v in p.objects
+                    for x in v.values())
+        if not whole or len(keys) < 2 or 2 * plain < len(keys) * len(p.objects):
+            return ''
+        own = {k: uri for uri, k in names.items() if any(step.startswith(k + ':') for step in p.path[1:])}
+        args = (', namespaces=%r' % own) * bool(own) + (', encoding=%r' % encoding) * (encoding != 'utf-8')
+        lost = ', '.join(dict.fromkeys(k for v in p.objects for k in v if type(v[k]) is list))
+        lost = '  # of each of these only the last is kept: ' + clean(lost, ROW) if lost else ''
+        return "pd.read_xml(%r, xpath=%r%s, parser='etree')%s" % (
+            path, './' + '/'.join(p.path[1:]), args, lost)
+
+    of = '' if whole else ', the first %d MiB' % (SAMPLE >> 20)
+    return described((read, ''), lambda: {name(root.tag): value(root)}, 'XML' + of, code=frame)

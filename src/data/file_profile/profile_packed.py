@@ -1,5 +1,5 @@
-# profile_packed.py - the part of file_profile.py for what holds other data: ZIP, XML, GeoJSON,
-# pictures. What unpacks to much more than it is costs a bounded part of it.
+# profile_packed.py - the part of file_profile.py for what holds other data: ZIP, and for pictures.
+# What unpacks to much more than it is costs a bounded part of it.
 
 DATA = ('.csv', '.tsv', '.json', '.jsonl', '.ndjson', '.txt', '.log', '.xml', '.geojson')
 
@@ -115,110 +115,6 @@ def all_members(reading, facts, member, names, listed):
     told = ", 'file' (text: %s)" % (shown if len(shown) < 110 else '%d different' % len(ends))
     facts = re.sub(r'(?m)^(.*, columns: .*)$', lambda m: m[1] + told, facts, count=1)
     return reading.replace(call[0], '%s = pd.concat([%s], ignore_index=True)' % (call[1], each)), facts
-
-
-def geojson(read, features):
-    """Geometries and their extent, and the properties as a table."""
-    kinds, box = {}, [1e9, 1e9, -1e9, -1e9]
-
-    def walk(at, depth=0):
-        if isinstance(at, list) and len(at) > 1 and all(isinstance(v, (int, float)) for v in at[:2]):
-            box[:] = [min(box[0], at[0]), min(box[1], at[1]), max(box[2], at[0]), max(box[3], at[1])]
-        elif isinstance(at, list) and depth < 5:
-            for v in at[:5000]:
-                walk(v, depth + 1)
-
-    for f in features[:5000]:
-        shape_ = f.get('geometry') if isinstance(f, dict) else None
-        if isinstance(shape_, dict):
-            kinds[clean(shape_.get('type'), 30)] = kinds.get(clean(shape_.get('type'), 30), 0) + 1
-            walk(shape_.get('coordinates'))
-    rows = [f.get('properties') or {} for f in features if isinstance(f, dict)]
-    every = len(rows) == sum('properties' in f for f in features if isinstance(f, dict))
-    line, made = read, "[f%s for f in data['features']]" % (
-        "['properties']" if every else ".get('properties', {})")
-    if has('pandas') and any(rows):
-        line = read.replace('import json;', 'import json, pandas as pd;') + '; df = pd.DataFrame(%s)' % made
-    said = records(rows, line, 'features with these properties', made) or '%s\n%s' % (
-        line, shape_text(rows) if any(rows) else count(len(rows), 'feature') + ' without properties')
-    where = ', longitude %g to %g, latitude %g to %g' % (box[0], box[2], box[1], box[3])
-    return said + '\nGeoJSON: %s%s' % (', '.join('%d %s' % (n, k) for k, n in list(kinds.items())[:8]),
-                                       where if box[0] < 1e9 else '')
-
-
-def xml_text(path, text, encoding, whole):
-    """The elements that occur, how often, and their attributes; a sample of each one's text."""
-    import xml.parsers.expat
-    read = 'import xml.etree.ElementTree as ET; root = ET.parse(%r).getroot()' % path
-    if '<!ENTITY' in text[:65536]:
-        return read + '\nXML that declares entities, so it was not looked into'
-    found, stack = {}, []
-    parser = xml.parsers.expat.ParserCreate()
-
-    def start(name, attributes):
-        stack.append(name)
-        if len(stack) <= DEPTH and len(found) < 60:
-            one = found.setdefault('/'.join(stack), [0, {}, ''])
-            one[0] += 1
-            for k, v in list(attributes.items())[:20]:
-                one[1].setdefault(clean(k, 30), clean(v, CELL))
-
-    def data(s):
-        one = found.get('/'.join(stack)) if len(stack) <= DEPTH else None
-        if one and not one[2]:
-            one[2] = clean(s.strip(), CELL)
-
-    parser.StartElementHandler, parser.CharacterDataHandler = start, data
-    parser.EndElementHandler = lambda name: stack.pop()
-    try:
-        parser.Parse(text.encode('utf-8', 'replace') if not text.startswith('<?xml')
-                     else re.sub(r'^<\?xml[^>]*\?>', '', text).encode('utf-8', 'replace'), whole)
-    except xml.parsers.expat.ExpatError as e:
-        if whole:
-            TROUBLE.append('its XML is broken: ' + clean(e, 60))
-        if whole or not found:
-            return None
-    t = xml_records(path, text, found, encoding) if whole and has('pandas') else None
-    if t:
-        said = told([read] + import_first(t.lines), t)
-        room = MOST - len(said) - 80
-    lines = ['%s: %d%s%s' % (clean(k, 100), n, ''.join(' @%s=%r' % a for a in attributes.items()),
-                            ' %r' % sample if sample else '') for k, (n, attributes, sample) in found.items()]
-    of = '' if whole else ' (of the first %d MiB)' % (SAMPLE >> 20)
-    listed = 'XML; elements, how many, attributes, a sample%s:\n%s' % (of, '\n'.join(lines))
-    return said + '\n' + listed[:room] if t else read + '\n' + listed
-
-
-def xml_records(path, text, found, encoding):
-    """A Table of the elements that occur often and have several attributes or elements with text; None."""
-    fields = {}
-    for place, (n, attributes, _) in found.items():
-        parent = place.rpartition('/')[0]
-        leaf = not any(other.startswith(place + '/') for other in found)
-        fields[place] = sum(not k.startswith('xmlns') for k in attributes)
-        if parent in fields and leaf:
-            fields[parent] += 1
-    many = [p for p in fields if fields[p] > 1 and found[p][0] > 1]
-    if not many:
-        return None
-    best = min(many, key=lambda p: (p.count('/'), -fields[p]))
-    prefix, _, name = best.rpartition('/')[2].rpartition(':')
-    space = re.search(r'\sxmlns%s="([^"]+)"' % (':' + prefix if prefix else ''), text[:4000])
-    spaces = ', namespaces=%r' % {prefix or 'x': space[1]} if space else ''
-    xpath = './/%s%s' % ((prefix or 'x') + ':' if space else '', name)
-    spaces += ', encoding=%r' % encoding if encoding != 'utf-8' else ''
-    often = [p for p in found if p.startswith(best + '/') and p.count('/') == best.count('/') + 1
-             and found[p][0] > found[best][0]]
-    line = "df = pd.read_xml(%r, xpath=%r%s, parser='etree')" % (path, xpath, spaces)
-    try:
-        t = table_of('df', [line], (), 'import pandas as pd')
-    except Exception:
-        return None
-    if 2 * t.frame.notna().sum().sum() < t.frame.size:
-        return None                     # elements of the same name, but no records
-    often = ', '.join('%s (%d in all)' % (p.rpartition('/')[2], found[p][0]) for p in often)
-    t.notes += ['repeated in one %s, of which only the last is kept: %s' % (name, often)] * bool(often)
-    return t
 
 
 # how the file begins, and what it is called
