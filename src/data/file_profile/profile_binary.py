@@ -246,7 +246,7 @@ def blank_separated(path, text, encoding, whole):
     """A table with blanks between its cells, if all rows have as many and a column has numbers."""
     head = re.sub(r'("[^"\n]*")|[ \t\r]+', lambda m: m[1] or ' ', beginning(text))
     head = re.sub('(?m)^ | $', '', head)
-    form = Form(head, ' ', {'skipinitialspace': True}, {'sep': r'\s+'}, False)
+    form = Form(head, ' ', {'skipinitialspace': True}, False)
     widths = {len(r) for r, _ in form.rows[1:]}
     cells = zip(*(r for r, _ in form.rows[1:]))
     numbers_in = any(all(map(number_like, c)) for c in cells)

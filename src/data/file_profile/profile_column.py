@@ -5,8 +5,8 @@ import re
 
 MISSING = {'', '#N/A', '#N/A N/A', '#NA', '-1.#IND', '-1.#QNAN', '-NaN', '-nan', '1.#IND', '1.#QNAN', '<NA>',
            'N/A', 'NA', 'NULL', 'NaN', 'n/a', 'nan', 'null'}        # what pandas takes for missing by default
-MARKS = {'-', '--', '?', '.', '..', 'missing', 'unknown', 'n.a.', 'k.a.', 'na', 'none', 'nil', '#value!',
-         '#ref!', '#div/0!', 'x', '*', '***', '\\n'}
+MARKS = {'-', '--', '?', '.', '..', 'missing', 'unknown', 'n.a.', 'k.a.', 'na', 'nan', 'none', 'nil',
+         'null', '(null)', '#value!', '#ref!', '#div/0!', 'x', '*', '***', ':', '\\n'}
 PLAIN = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf', re.A | re.I)
 NUMERAL = re.compile(r'[+-]?[\d.,]+([eE][+-]?\d+)?', re.A)     # what a reader may make a number of
 ENGLISH = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|\d{1,3}([,'’\u066c\s]\d{3})+([.\u066b]\d+)?|"
@@ -87,10 +87,11 @@ def tolerant(code):
 
 
 def mostly_numbers(values, counts):
-    """Of a long column, of which a few are none. Whole numbers may be codes, as "A02" among 12 and 13 is."""
+    """Of a long column, of which a few are none. What is odd more than once may be a value, such as <5; and
+    whole numbers may be codes, as A02 among 12 and 13 is."""
     good = [v for v in values if PLAIN.fullmatch(v.strip()) or amount(v)]
     odd = set(values) - set(good)
-    if sum(counts.values()) < 100 or len(odd) > 20 or not few_lost(odd, counts) or all(
+    if sum(counts.values()) < 100 or not few_lost(odd, counts) or any(counts[v] > 1 for v in odd) or all(
             v.strip().isdigit() for v in good):
         return None
     found = numbers(good, True) or amounts(good, '')
@@ -181,9 +182,10 @@ def dates(values, counts, forms=()):
                     'dates in several formats')
     form, remark = way.get('format', ''), ''
     same = [f['format'] for n, f, _ in fits if n == fit and not iso and sorted(f['format']) == sorted(form)]
-    if len(same) > 1:                   # day and month; then the order of the rows may tell
-        in_order = [f for f in same if len(cells) > 5 and parsed(cells, f).is_monotonic_increasing]
-        form = in_order[0] if in_order else same[form[:2] == '%y' and len(cells) > 5]
+    if len(same) > 1:                   # as 03/04 and 04/03; then the rows' order, or the shortest time, may tell
+        times = {f: parsed(cells, f) for f in same}
+        in_order = [f for f in same if len(cells) > 5 and times[f].is_monotonic_increasing]
+        form = min(in_order or same, key=lambda f: times[f].max() - times[f].min()) if len(cells) > 5 else form
         way = dict(way, format=form)
         remark = 'day and month may be swapped' * (len(in_order) != 1)
     how = ''.join(', %s=%r' % item for item in way.items()) + ", errors='coerce'" * bool(lost)
@@ -246,12 +248,12 @@ def number_code(values, sign, mark):
 
 
 def durations(values):
-    """Of 1:02:30 or 2m 35s; not metres ("5 m"), nor times of day, which are written 09:05:00."""
+    """Of 1:02:30 or 2m 35s; not metres ("5 m") or decades ("50s"), nor times of day, which are written 09:05:00."""
     cells = [v.strip() for v in values]
     clocks = [v.partition(':')[0] for v in cells if CLOCK.fullmatch(v)]
     if clocks:
         good = len(clocks) == len(cells) and any(len(h) == 1 or int(h) > 23 for h in clocks)
     else:
-        good = all(v[:1].isdigit() and SPAN.fullmatch(v) for v in cells)
-        good = good and re.search(r'[^m\d.\s]', ''.join(cells))
+        units = set(re.findall('[a-z]+', ' '.join(cells)))
+        good = all(v[:1].isdigit() and SPAN.fullmatch(v) for v in cells) and max(map(len, units)) + len(units) > 2
     return Plan('duration', 'pd.to_timedelta({})') if good else None

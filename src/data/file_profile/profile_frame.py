@@ -8,13 +8,14 @@ import itertools
 import re
 import warnings
 
-VALUES_MOST = 5000              # different values of a column that are looked at one by one
+VALUES_MOST = 100000            # different values of a column that are looked at one by one
 COLUMNS_SEEN = 400              # columns of a frame that are looked at
 RUN = 6                         # as many columns of consecutive numbers are one entry
-KINDS = {'i': 'int', 'u': 'int', 'f': 'float', 'b': 'bool', 'M': 'datetime', 'm': 'timedelta'}
-INFERRED = {'boolean': 'bool', 'bytes': 'bytes', 'decimal': 'decimal', 'date': 'dates', 'datetime': 'dates',
-            'time': 'times of day', 'timedelta': 'timedelta', 'integer': 'int', 'floating': 'float',
-            'mixed-integer': 'numbers and text', 'mixed-integer-float': 'float', 'empty': 'empty'}
+# What pandas.api.types.infer_dtype() says, and what is told
+KINDS = {'integer': 'int', 'floating': 'float', 'mixed-integer-float': 'float', 'boolean': 'bool',
+         'mixed-integer': 'numbers and text', 'datetime64': 'datetime', 'timedelta64': 'timedelta', 'timedelta': 'timedelta',
+         'date': 'dates', 'datetime': 'dates', 'time': 'times of day', 'decimal': 'decimal', 'bytes': 'bytes',
+         'string': 'text', 'empty': 'empty'}
 
 
 def run(lines, given=None):
@@ -38,22 +39,15 @@ class Column:
         self.name, self.n, self.cells = name, len(cells), cells
         self.missing = int(cells.isna().sum())
         self.held = cells[cells.notna()] if self.missing else cells
-        self.kind = self.kind_of(cells.dtype)
+        self.kind = self.kind_of()
         self.counted = None
 
-    def kind_of(self, dtype):
+    def kind_of(self):
         import pandas as pd
         if not len(self.held):
             return 'empty'
-        kind = KINDS.get(getattr(dtype, 'kind', ''), '')
-        if kind:
-            return kind
-        kind = INFERRED.get(pd.api.types.infer_dtype(self.held), '')
         lists = type(self.held.iloc[0]).__name__ in ('list', 'ndarray', 'tuple')
-        return kind or ('text' if self.is_text() else 'lists' if lists else 'objects')
-
-    def is_text(self):
-        return all(isinstance(v, str) for v in itertools.islice(self.held, 2000))
+        return KINDS.get(pd.api.types.infer_dtype(self.held), 'lists' if lists else 'objects')
 
     def counts(self):
         """{value: how often}; empty where there are too many, or where they cannot be compared."""
@@ -61,7 +55,7 @@ class Column:
             try:
                 found = self.held.value_counts(sort=False)
                 self.different = len(found)
-                self.counted = {} if len(found) > 20 * VALUES_MOST else dict(zip(found.index, found.tolist()))
+                self.counted = {} if len(found) > VALUES_MOST else dict(zip(found.index, found.tolist()))
             except (TypeError, ValueError, OverflowError):
                 self.counted, self.different = {}, 0
         return self.counted
@@ -113,7 +107,7 @@ def cell_text(value):
         return ''
     if kind in ('Timestamp', 'datetime'):
         text = str(value)
-        return text[:10] if text[10:19] in ('', ' 00:00:00') and not text[19:] else text[:26]
+        return text[:10] if text[10:19] in ('', ' 00:00:00') and not text[19:] else text[:32]
     if kind in ('Timedelta', 'timedelta'):
         seconds = value.total_seconds()
         whole = int(abs(seconds))
@@ -162,34 +156,25 @@ def column_text(c, facts, remark=''):
     return '%s (%s)' % (clean(repr(c.name), 60), name)
 
 
-def numbered(name):
-    m = re.fullmatch(r'(.*?)([0-9]{1,9})', str(name))
-    return m and (m.group(1), int(m.group(2)))
-
-
 def runs(columns):
     """The columns in groups: 'Q1' to 'Q120' of one type are one group, any other is one alone."""
-    groups, last = [], None
-    for c in columns:
-        now = numbered(c.name) and (*numbered(c.name), 'float' if c.kind == 'int' else c.kind)
-        if now and last and now[0] == last[0] and now[1] == last[1] + 1 and now[2] == last[2]:
-            groups[-1].append(c)
-        else:
-            groups.append([c])
-        last = now
+    def place(item):                    # the same for columns whose numbers follow each other
+        i, c = item
+        m = re.fullmatch(r'(.*?)([0-9]{1,9})', str(c.name))
+        return (m[1], int(m[2]) - i, c.kind) if m else i
+    groups = [[c for _, c in group] for _, group in itertools.groupby(enumerate(columns), place)]
     return [g for group in groups for g in ([group] if len(group) >= RUN else [[c] for c in group])]
 
 
 def run_text(columns, facts):
     """'Q1' to 'Q120' (120 columns, int, 1 to 5)."""
-    kinds = [c.kind for c in columns]
-    said = '%d columns, %s' % (len(columns), 'float' if 'float' in kinds else kinds[0])
-    if facts and set(kinds) <= {'int', 'float'}:
+    said = '%d columns, %s' % (len(columns), columns[0].kind)
+    if facts and columns[0].kind in ('int', 'float'):
         low, high = (number_text(of([of(c.held) for c in columns])) for of in (min, max))
         said += ', all %s' % low if low == high else ', %s to %s' % (low, high)
     missing = sum(c.missing for c in columns)
-    return '%s to %s (%s%s)' % (clean(repr(columns[0].name), 60), clean(repr(columns[-1].name), 60), said,
-                                ', %d missing' % missing if missing else '')
+    said += ', %d missing' % missing if missing else ''
+    return '%s to %s (%s)' % (clean(repr(columns[0].name), 60), clean(repr(columns[-1].name), 60), said)
 
 
 def describe(columns, remarks=None, most=COLUMNS_MOST):

@@ -13,16 +13,14 @@ NEAR, FAR = 4 << 20, 1 << 20    # bytes at the beginning, and in the middle and 
 
 
 def rows_of(text, sep, stop=60, **more):
-    """[(row, lines before it)] of the beginning of a text, with which a form is proposed."""
+    """[(row, rows before it)] of the beginning of a text, with which a form is proposed."""
     csv.field_size_limit(1 << 20)
-    reader, out, lines = csv.reader(io.StringIO(text, newline=''), delimiter=sep, **more), [], 0
+    out = []
     try:
-        for row in reader:
-            if row:
-                out.append((row, lines))
+        for n, row in enumerate(csv.reader(io.StringIO(text, newline=''), delimiter=sep, **more)):
+            out += [(row, n)] * bool(row)
             if len(out) >= stop:
                 break
-            lines = reader.line_num
     except csv.Error:
         pass
     return out
@@ -36,27 +34,28 @@ def beginning(text):
     return text[:max(HEAD, end)]
 
 
-def ways_to_split(head, sep):
-    """[(arguments for csv.reader, the same for pandas)] beside the separator: what marks a quote."""
-    yield {}, {}
+def ways_to_quote(head, sep):
+    """[arguments for the reader]: what marks a quote, or a separator that is none."""
+    yield {}
     if re.search(r'[^\\]\\["%s]' % sep, head):
-        yield {'escapechar': '\\', 'doublequote': False}, {'escapechar': '\\'}
+        yield {'escapechar': '\\'}
     if re.search(r"[,;\t|]'[^'\n]*[,;\t|][^'\n]*'[,;\t|\n]", head) and '"' not in head:
-        yield {'quotechar': "'"}, {'quotechar': "'"}
+        yield {'quotechar': "'"}
 
 
 class Form:
     """One proposal: how a text is split into rows and cells."""
 
-    def __init__(self, head, sep, reader, args, named):
+    def __init__(self, head, sep, args, named):
         self.sep, self.args, self.score = sep, dict(args), 0
         names = head.lstrip('\n').split('\n', 1)[0].split(sep)[1:]
         padded = (bool(names) and all(n[:1] == ' ' for n in names)
                   or head.count(sep + ' ') * 10 >= 9 * head.count(sep) > 0
                   or re.search(re.escape(sep) + ' +"(?!")', head))
         if padded and sep != '\t':
-            reader, self.args['skipinitialspace'] = dict(reader, skipinitialspace=True), True
-        self.rows = rows_of(head, sep, **reader)
+            self.args['skipinitialspace'] = True
+        reader = {k: v for k, v in self.args.items() if k not in ('sep', 'engine')}
+        self.rows = rows_of(head, sep, doublequote='escapechar' not in args, **reader)
         if len(self.rows) > 2 and len(head) >= HEAD:
             self.rows.pop()
         table = [r for r, _ in self.rows if not is_remark(r)]
@@ -65,7 +64,7 @@ class Form:
         self.width = max((w for w in widths if w > 1), key=lambda w: (widths.count(w), w), default=0)
         if len(widths) < 2 or not self.width:
             return
-        if widths[0] > self.width and widths.count(widths[0]) > 1 and all(table[0]):
+        if widths[0] > self.width and all(table[0][:-1]) and has_header(table):
             self.width = widths[0]      # rows without the empty cells at their end
             widths = [self.width if self.width > w > self.width // 2 else w for w in widths]
         skip = widths.index(self.width)
@@ -87,12 +86,11 @@ def forms(path, text):
     head = beginning(text)
     named = bool(re.search(r'\.[ct]sv(\.|$)', path, re.I))
     first = re.match(r'sep=(.)\r?\n', head)
-    found = [Form(head, sep, reader, args, named) for sep in ('\t;,|' if not first else first[1])
-             for reader, args in ways_to_split(head, sep)]
-    found += [Form(re.sub(sep, UNIT, head), UNIT, {}, {'sep': sep, 'engine': 'python'}, named)
+    found = [Form(head, sep, args, named) for sep in ('\t;,|' if not first else first[1])
+             for args in ways_to_quote(head, sep)]
+    found += [Form(re.sub(sep, UNIT, head), UNIT, {'sep': sep, 'engine': 'python'}, named)
               for sep in longer_separators(head)]
-    found = sorted((f for f in found if f.score), key=lambda f: -f.score)
-    return found or [f for f in [one_column_or_header(path, text, named)] if f]
+    return sorted((f for f in found if f.score), key=lambda f: -f.score) or one_column(path, text, named)
 
 
 def longer_separators(head):
@@ -106,23 +104,15 @@ def longer_separators(head):
     return found + ['\t+'] * (len(runs) == 1 and runs != {0} and '\t\t' in head)
 
 
-def one_column_or_header(path, text, named):
+def one_column(path, text, named):
     """The form of a CSV that has one column, or a header and no rows."""
-    if not named or text.lstrip()[:1] in ('{', '['):
-        return None
-    head = text[:HEAD]
-    lines = head.split()
-    first = text.strip('\r\n')
-    form = None
-    if len(lines) > 2 and len(lines) == len(head.splitlines()) and not re.search(r'[,;|\t<]', head):
-        form = Form(head, ',', {}, {}, True)
-        form.width = 1
-    elif not re.search(r'[\r\n<>]|, ', first):
-        sep = max('\t;,|', key=first.count)
-        if sep in first:
-            form = Form(head, sep, {}, {}, True)
-            form.width = first.count(sep) + 1
-    return form
+    lines = text[:HEAD].strip('\r\n').splitlines()
+    sep = max('\t;,|', key=lines[0].count) if lines else ','
+    alone = len(lines) > 2 and not any(re.search(r'[\s,;|<{\[]', s) for s in lines)
+    header = len(lines) == 1 and sep in lines[0] and not re.search('[<>{]|, ', lines[0])
+    form = Form(text[:HEAD], sep, {}, True)
+    form.width = lines[0].count(sep) + 1 if lines else 0
+    return [form] * (named and (alone or header))
 
 
 def is_remark(row):
@@ -143,24 +133,25 @@ TYPE = re.compile(r'\d*[sdnfi]|str(ing)?|text|(var)?char|(u|big)?int(eger)?\d*|f
 HEADERS = 5                     # most rows of a header
 
 
-def held(rows, i):
-    """The cells of a column that say something."""
-    return [r[i].strip() for r in rows if i < len(r) and r[i].strip() not in MISSING
-            and r[i].strip().lower() not in MARKS]
+def cells_below(rows, width):
+    """The cells of each column that say something, and which columns hold nothing but numbers or dates."""
+    cells = [[r[i].strip() for r in rows if i < len(r) and r[i].strip() not in MISSING
+              and r[i].strip().lower() not in MARKS] for i in range(width)]
+    return cells, [i for i, column in enumerate(cells) if column and all(map(typed, column))]
 
 
 def header_depth(rows):
     """How many of these rows are the header: the last of them has words, or years, above columns of numbers
     or dates, and no row of them is one of the table."""
     width = len(rows[0])
-    for depth in range(min(HEADERS, len(rows) - 3), 0, -1):
-        below = [held(rows[depth:depth + 20], i) for i in range(width)]
-        data = [i for i, cells in enumerate(below) if len(cells) > 1 and all(map(typed, cells))]
-        last = [cell for i in data for cell in held(rows[depth - 1:depth], i)]
-        over = [i for i in data if held(rows[1:depth], i)]
+    for depth in range(min(HEADERS, len(rows) - 3), 1, -1):
+        below, data = cells_below(rows[depth:depth + 20], width)
+        inner, _ = cells_below(rows[1:depth], width)
+        last = [c for i in data for c in cells_below(rows[depth - 1:depth], width)[0][i]]
+        over = [i for i in data if inner[i]]
         years = len(over) > 1 and all(map(is_year, last)) and not all(map(is_year, below[data[0]]))
-        inner = [c for row in rows[1:depth - years] for c in row if c.strip()]
-        if depth == 1 or last and len(over) > 1 and 2 * len(over) >= len(data) and not any(map(typed, inner)):
+        words = [c for row in rows[1:depth - years] for c in row if c.strip()]
+        if last and len(over) > 1 and 2 * len(over) >= len(data) and not any(map(typed, words)):
             return depth
     return 1
 
@@ -189,17 +180,15 @@ def units_row(header, rows):
     """'units: ...' of the row below a header, if it has nothing else: no number, and words only in columns of
     numbers. Or 'types: ...'."""
     first, rest = rows[0], rows[1:20]
-    if 2 * filled_cells(header) < len(header):
+    if 2 * filled_cells(header) < len(header) or len(first) != len(header) or any(map(number_like, first)):
         return ''
-    if len(rest) < 3 or any(map(number_like, first)) or filled_cells(first) < 1 or len(first) != len(header):
-        return ''
-    below = [held(rest, i) for i in range(len(first))]
-    if len(first) > 1 and all(TYPE.fullmatch(c.strip()) and c not in cells for c, cells in zip(first, below)):
+    cells, data = cells_below(rest, len(first))
+    if len(first) > 1 and all(TYPE.fullmatch(c.strip()) and c not in below for c, below in zip(first, cells)):
         return 'types: ' + ', '.join(first)
-    for cell, cells in zip(first, below):
-        if cell.strip(' -') and (len(cell) > 12 or not cells or not all(map(number_like, cells))):
-            return ''
-    return 'units: ' + ', '.join('%s %s' % both for both in zip(header, first) if both[1].strip(' -'))
+    named = [i for i, c in enumerate(first) if c.strip(' -')]
+    if not named or len(rest) < 3 or not all(i in data and len(first[i]) <= 12 for i in named):
+        return ''
+    return 'units: ' + ', '.join('%s %s' % (header[i], first[i]) for i in named)
 
 
 class Header:
@@ -210,7 +199,7 @@ class Header:
         cells, lines = [r for r, _ in rows], rows[0][1]
         self.names, self.notes, self.args = cells[0], [], {'skiprows': lines} if lines else {}
         self.depth = depth or header_depth(cells)
-        units = units_row(cells[0], cells[1:]) if self.depth < 3 and len(cells) > 4 else ''
+        units = units_row(cells[0], cells[1:]) if self.depth < 3 and len(cells) > 2 else ''
         if units and has_header(cells):
             self.depth, self.notes = 2, [units]
             self.args['skiprows'] = list(range(lines)) + [rows[1][1]]
@@ -244,19 +233,17 @@ def has_header(rows):
     first, rest = rows[0][:400], rows[1:20]
     if not rest:
         return not any(number_like(c) for c in first)
-    below = [held(rest, i) for i in range(len(first))]
-    data = [i for i, cells in enumerate(below) if cells and all(map(typed, cells))]
+    below, data = cells_below(rest, len(first))
     if any(not typed(first[i]) and first[i].strip() not in MISSING for i in data):
         return True
     cells = [first[i].strip() for i in data]
     if data and not typed(first[0]) and 0 not in data and (
-            all(re.fullmatch(r'(19|20)\d\d', c) for c in cells)
-            or len(cells) > 1 and cells == [str(k) for k in range(len(cells))]):
+            all(map(is_year, cells)) or len(cells) > 1 and cells == [str(k) for k in range(len(cells))]):
         return True                     # one column per year, or per place
-    unlike = len(rest) > 2 and all(c not in cells for c, cells in zip(first, below))
-    if len(rest) > 2 and any(cells and is_shaped(c) and len(set(map(shape_of, [c, *cells]))) == 1
-                             for c, cells in zip(first, below)):
+    if len(rest) > 2 and any(column and re.search(r'[\W\d_]', c) and len(set(map(shape_of, [c, *column]))) == 1
+                             for c, column in zip(first, below)):
         return False                    # "de_DE" above "en_US"
+    unlike = len(rest) > 2 and all(c not in column for c, column in zip(first, below))
     return not data and (len(set(first)) == len(first) or unlike) and not any(map(typed, first))
 
 
@@ -264,39 +251,36 @@ def shape_of(cell):
     return re.sub(r'\d', '9', re.sub('[A-Z]', 'A', re.sub('[a-z]', 'a', cell.strip())))
 
 
-def is_shaped(cell):
-    """Has a cell more than words in it?"""
-    return len(set(shape_of(cell))) > 1 and not re.fullmatch('A?a+|A+', shape_of(cell))
-
-
 class Proposal:
     """The arguments of a reader for one form, and what stands before the table."""
 
     def __init__(self, form, encoding):
-        self.args, self.wrong, self.notes, self.tail = {}, '', [], 0
         self.width, self.sep = form.width, form.sep if form.sep != UNIT else ' | '
-        skip = self.place([r for r, _ in form.rows])
-        before, rows = [r for r, _ in form.rows[:skip]], form.rows[skip:]
-        if form.sep != ',':
-            self.args['sep'] = form.sep
-        if encoding != 'utf-8':
-            self.args['encoding'] = encoding
+        self.args = {'sep': form.sep} if form.sep != ',' else {}
+        self.args.update({'encoding': encoding} if encoding != 'utf-8' else {})
         self.args.update(form.args)
+        skip = self.place([r for r, _ in form.rows])
+        rows = form.rows[skip:]
         longer = [r for r in rows if len(r[0]) == self.width or not is_remark(r[0])]
         if rows[1:] and len(longer) < len(rows) and not any('#' in c for r, _ in longer for c in r):
             rows, self.args['comment'] = longer, '#'
         head = Header(rows)
         self.args.update(head.args)
-        self.notes += head.notes
+        self.notes, self.wrong, self.tail = head.notes, '', 0
         first, body = rows[0][0], [r for r, _ in rows[1:]]
-        if head.depth == 1 and body and len(first) < self.width and all(
-                not any(c.strip() for c in r[len(first):]) for r in body):
-            self.args['index_col'] = False      # a separator at the end of each row
+        if head.depth == 1 and len(first) < self.width:
+            self.short_header(first, body)
+        said = ' / '.join(form.sep.join(r).rstrip(form.sep) for r, _ in form.rows[:skip] if filled_cells(r))
+        self.notes += ['before them: ' + clean(said, ROW)] * bool(said)
+
+    def short_header(self, first, rows):
+        """The rows have more cells than the header: a separator at the end of each, R's names of rows, or a
+        column without a name behind the others."""
+        if rows and not any(c.strip() for r in rows for c in r[len(first):]):
+            self.args['index_col'] = False
             self.width = len(first)
-        said = clean(' / '.join(form.sep.join(row).rstrip(form.sep)
-                     for row in before if filled_cells(row)), ROW)
-        if said:
-            self.notes.append('before them: ' + said)
+        elif len({r[0] for r in rows}) < len(rows):
+            self.args.update(header=0, names=[*first, 'Unnamed: %d' % len(first)])
 
     def place(self, rows):
         """The rows before the first row of the table, such as titles and remarks. The last remark may be
@@ -313,7 +297,7 @@ class Proposal:
         return 0
 
     def names_rows(self, header, rows):
-        """Is a header one name short because the first column has none, as R writes it?"""
+        """Is a header one name short, as R writes it, whose names of rows have no name?"""
         full = [r for r in rows if len(r) == self.width]
         cut = any(all(c[:1] == ' ' for c in cells) for cells in zip(*full))     # "Jan 05, 2024" at its comma
         return 1 < len(header) == self.width - 1 and has_header([header] + rows) and not cut
@@ -332,15 +316,15 @@ def listed(value):
     return repr(value)
 
 
-def raw_frame(reader, source, args, given):
+def raw_frame(reader, source, args, given, **more):
     """Every cell as the text that it is."""
-    line = 'df = ' + call(reader, source, dict(args, dtype='str', keep_default_na=False))
+    line = 'df = ' + call(reader, source, dict(args, dtype='str', keep_default_na=False, **more))
     return run(['import pandas as pd', line], given())['df']
 
 
 def mend(reader, source, proposal, given):
     """raw_frame(), with arguments for what the reader complains of: longer rows, a quote without end."""
-    args = proposal.args
+    args, names = proposal.args, list(range(proposal.width))
     try:
         return raw_frame(reader, source, args, given)
     except Exception as e:
@@ -350,25 +334,19 @@ def mend(reader, source, proposal, given):
             return raw_frame(reader, source, args, given)
         if not re.search(r'Expected \d+ fields', str(e)) or 'usecols' in args:
             raise
-    wide = raw_frame(reader, source, dict(args, usecols=list(range(proposal.width))), given)
-    some = raw_frame(reader, source, dict(args, on_bad_lines='skip'), given)
+    wide = raw_frame(reader, source, args, given, usecols=names)
+    some = raw_frame(reader, source, args, given, on_bad_lines='skip')
+    more = dict(args, header=None, names=range(proposal.width + 8), on_bad_lines='skip')
+    beyond = raw_frame(reader, source, more, given).iloc[:, proposal.width:]
     n = len(wide) - len(some)
-    wider = dict(args, header=None, names=range(proposal.width + 8), skiprows=args.get('skiprows', 0))
-    try:                                # are they longer by cells that hold something?
-        beyond = raw_frame(reader, source, wider, given).iloc[:, proposal.width:]
-        holds = int((beyond.fillna('') != '').any(axis=1).sum())
-    except Exception:
-        holds = n
-    if holds:
-        proposal.wrong = '%d row%s more cells than the header' % (n, ' has' if n == 1 else 's have')
-    if holds and 10 * n <= len(wide) and some.shape[1] == wide.shape[1]:
-        args['on_bad_lines'] = 'warn'
-        proposal.notes.append(proposal.wrong + ', and these rows are left out')
-        return some
-    args['usecols'] = list(range(proposal.width))
-    if holds:
-        proposal.notes.append(proposal.wrong + ', which are cut off')
-    return wide
+    if not (beyond.fillna('') != '').any(axis=None) and len(beyond) >= len(wide) + ('header' not in args):
+        args['usecols'] = names         # the cells that are too many are empty
+        return wide
+    proposal.wrong = '%d row%s more cells than the header' % (n, ' has' if n == 1 else 's have')
+    few = 10 * n <= len(wide) and some.shape[1] == wide.shape[1]
+    proposal.notes.append(proposal.wrong + ', ' + ('and these rows are left out' if few else 'which are cut off'))
+    args.update({'on_bad_lines': 'warn'} if few else {'usecols': names})
+    return some if few else wide
 
 
 def column_plans(raw, sep):
@@ -482,9 +460,10 @@ TOTAL = re.compile(r'(grand |sub)?(total|sum|summe|gesamt|insgesamt|totale|suma|
 def ending(t, tail=0):
     """Tells of rows at the end that are no rows of the table: a total, or remarks. tail: rows behind an empty
     line."""
-    last, rows = t.frame.tail(3), []
-    for i in range(len(last) if len(t.frame) > 5 and t.frame.shape[1] > 1 else 0):
-        cells = [cell_text(v) for v in last.iloc[i, :40]]
+    if len(t.frame) <= 5 or t.frame.shape[1] < 2:
+        return
+    last, rows = t.frame.tail(3).iloc[:, :40], []
+    for i, cells in enumerate([list(map(cell_text, row)) for row in last.itertuples(index=False)]):
         alone = filled_cells(cells) == 1 and cells[0] and t.frame.iloc[:, 1].notna().mean() > .9
         if alone or i >= len(last) - tail or TOTAL.match(cells[0].strip()):
             rows.append(' | '.join(cells).strip(' |'))
@@ -492,16 +471,15 @@ def ending(t, tail=0):
         t.notes.append('at its end, no data but a total or a remark: ' + ' / '.join(rows))
 
 
-def sampled(path, size, encoding):
+def sampled(path, encoding):
     """Whole lines of a large file: its beginning, some of its middle, and its end."""
+    size, parts = os.path.getsize(path), []
     with open(path, 'rb') as f:
-        parts = [f.read(NEAR)]
-        if not encoding.startswith('utf-16'):
-            for at in (size // 2, size - FAR):
-                f.seek(at)
-                part = f.read(FAR)
-                parts.append(part[part.find(b'\n') + 1:])
-    return b''.join(part[:part.rfind(b'\n') + 1] for part in parts)
+        for at, most in (0, NEAR), (size // 2, FAR), (size - FAR, FAR):
+            f.seek(at)
+            part = f.read(most)
+            parts.append(part[part.find(b'\n') + 1 if at else 0:part.rfind(b'\n') + 1])
+    return b''.join(parts[:1] if encoding.startswith('utf-16') else parts)
 
 
 def read_table(path, text, encoding, whole, name='df'):
@@ -509,21 +487,16 @@ def read_table(path, text, encoding, whole, name='df'):
     if not has('pandas'):
         return None
     text = text if '\n' in text else text.replace('\r', '\n')
-    size, sample = os.path.getsize(path), None
-    if not whole:
-        sample = sampled(path, size, encoding)
-
-    def given():
-        return [(repr(path), io.BytesIO(sample))] if sample is not None else []
+    given = [] if whole else [(repr(path), sampled(path, encoding))]
+    odd = not whole or '\ufffd' in text and encoding.startswith(('utf-8', 'cp', 'mac'))
+    last = re.search(r'\n[ \t,;]*\r?\n((?:[^\n]+\n){1,3})$', text[-4000:].rstrip() + '\n' if whole else '')
     for form in forms(path, text)[:3]:
         try:
             proposal = Proposal(form, encoding)
-            end = text[-4000:].rstrip() + '\n' if whole else ''
-            last = re.search(r'\n[ \t,;]*\r?\n((?:[^\n]+\n){1,3})$', end)
             proposal.tail = last[1].count('\n') if last else 0
-            if not whole or '\ufffd' in text and encoding.startswith(('utf-8', 'cp', 'mac')):
-                proposal.args['encoding_errors'] = 'replace'
-            t = read_as(name, 'read_csv', path, proposal, given, not whole)
+            proposal.args.update({'encoding_errors': 'replace'} if odd else {})
+            t = read_as(name, 'read_csv', path, proposal,
+                        lambda: [(code, io.BytesIO(part)) for code, part in given], not whole)
         except Exception:
             continue
         if len(t.frame) or len(form.rows) < 2:
@@ -531,12 +504,10 @@ def read_table(path, text, encoding, whole, name='df'):
     else:
         return None
     t.title = os.path.basename(path).split('.', 1)[0]
-    t.width = form.width
-    if sample is not None:
-        t.whole = False
-        lines = sample.count(b'\n')
+    if given:
+        t.whole, n = False, len(t.frame)
         t.total = 'about %d rows, looked at %d at the beginning, in the middle and at the end' % (
-            max(len(t.frame), len(t.frame) * count_rows(path) // max(1, lines)), len(t.frame))
+            max(n, n * count_rows(path) // max(1, given[0][1].count(b'\n'))), n)
         t.notes.append('not read whole: what turns out to be no number or date becomes missing')
     if not len(t.frame):
         t.wrong = t.wrong or 'it has a header and no rows'
@@ -545,13 +516,8 @@ def read_table(path, text, encoding, whole, name='df'):
 
 
 def count_rows(path):
-    n = 0
     with open(path, 'rb') as f:
-        while True:
-            piece = f.read(1 << 20)
-            if not piece:
-                return n
-            n += piece.count(b'\n')
+        return sum(piece.count(b'\n') for piece in iter(lambda: f.read(1 << 20), b''))
 
 
 def table(path, text, encoding, whole):
@@ -570,16 +536,14 @@ def rows_without_pandas(path, text, encoding):
     found = [] if has('pandas') else forms(path, text)
     if not found:
         return None
-    p = Proposal(found[0], encoding)
-    kind = 'csv.reader' if p.args.get('header', 1) is None else 'csv.DictReader'
-    skip = '; [next(f) for _ in range(%d)]' % p.args['skiprows'] if p.args.get('skiprows') else ''
-    padded = ', skipinitialspace=True' if 'skipinitialspace' in p.args else ''
-    read = 'import csv; f = open(%r, newline="", encoding=%r)%s; rows = list(%s(f, delimiter=%r%s))' % (
-        path, encoding, skip, kind, found[0].sep, padded)
+    sep, args = found[0].sep, Proposal(found[0], encoding).args
+    kind = 'csv.reader' if args.get('header', 1) is None else 'csv.DictReader'
+    skip = '[next(f) for _ in range(%d)]; ' % args['skiprows'] if type(args.get('skiprows')) is int else ''
+    read = 'import csv; f = open(%r, newline="", encoding=%r); %srows = list(%s(f, delimiter=%r%s))' % (
+        path, encoding, skip, kind, sep, ', skipinitialspace=True' if 'skipinitialspace' in args else '')
     rows = run([read])['rows']
-    names = list(rows[0]) if rows and kind == 'csv.DictReader' else range(found[0].width)
-    first = [clean(found[0].sep.join(map(str, r.values() if isinstance(r, dict) else r)), ROW)
-             for r in rows[:3]]
-    names = clean(', '.join(map(repr, names)), COLUMNS_MOST)
-    return '%s\n%s, all values text, columns: %s\n%s' % (
-        read, count(len(rows), 'row'), names, first_of(first))
+    names = clean(', '.join(map(repr, rows[0] if rows else ())), COLUMNS_MOST)
+    shown = [list(r.values()) if isinstance(r, dict) else r for r in rows[:3]]
+    shown = [clean(sep.join(map(str, r)), ROW) for r in shown]
+    total = count(len(rows), 'row')
+    return '%s\n%s, all values text, columns: %s\n%s' % (read, total, names, first_of(shown))
