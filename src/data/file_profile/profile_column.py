@@ -39,7 +39,7 @@ class Plan:
     the reader leaves as text then, or '' if the reader makes it what it is; form: the format of its dates."""
 
     def __init__(self, kind, code='', remark='', form=''):
-        self.kind, self.code, self.remark, self.form, self.marks = kind, code, remark, form, []
+        self.kind, self.code, self.remark, self.form, self.marks, self.lost = kind, code, remark, form, [], ''
 
 
 def column_plan(name, counts, decimal=''):
@@ -86,16 +86,28 @@ def tolerant(code):
     return code if 'errors=' in code else code[:-1] + ", errors='coerce')"
 
 
+def lossy(plan, what, lost, counts):
+    """The same plan, with which a few values become missing."""
+    if lost:
+        rows, total = sum(counts[v] for v in lost), sum(counts.values())
+        plan.code = tolerant(plan.code)
+        plan.lost = '%d of %d could not be read as %s and are missing then, such as %s' % (
+            rows, total, what, clean(repr(lost[0]), 40))
+    return plan
+
+
 def mostly_numbers(values, counts):
     """Of a long column, of which a few are none. What is odd more than once may be a value, such as <5; and
     whole numbers may be codes, as A02 among 12 and 13 is."""
     good = [v for v in values if PLAIN.fullmatch(v.strip()) or amount(v)]
-    odd = set(values) - set(good)
+    kept = set(good)
+    odd = [v for v in values if v not in kept]
     if sum(counts.values()) < 100 or not few_lost(odd, counts) or any(counts[v] > 1 for v in odd) or all(
             v.strip().isdigit() for v in good):
         return None
     found = numbers(good, True) or amounts(good, '')
-    return found and found.kind == 'float' and Plan('float', tolerant(found.code or 'pd.to_numeric({})'))
+    made = Plan('float', found.code or 'pd.to_numeric({})') if found and found.kind == 'float' else None
+    return made and lossy(made, 'numbers', odd, counts)
 
 
 def numbers(values, gaps):
@@ -182,15 +194,17 @@ def dates(values, counts, forms=()):
                     'dates in several formats')
     form, remark = way.get('format', ''), ''
     same = [f['format'] for n, f, _ in fits if n == fit and not iso and sorted(f['format']) == sorted(form)]
-    if len(same) > 1:                   # as 03/04 and 04/03; then the rows' order, or the shortest time, may tell
+    if len(same) > 1:                   # as 03/04 and 04/03; then the order of the rows may tell
         times = {f: parsed(cells, f) for f in same}
         in_order = [f for f in same if len(cells) > 5 and times[f].is_monotonic_increasing]
-        form = min(in_order or same, key=lambda f: times[f].max() - times[f].min()) if len(cells) > 5 else form
+        form = (in_order or same)[0]
+        if '%y' in form and len(cells) > 5:     # or the shortest time: the year changes least
+            form = min(in_order or same, key=lambda f: times[f].max() - times[f].min())
         way = dict(way, format=form)
         remark = 'day and month may be swapped' * (len(in_order) != 1)
-    how = ''.join(', %s=%r' % item for item in way.items()) + ", errors='coerce'" * bool(lost)
+    how = ''.join(', %s=%r' % item for item in way.items())
     edge = '.str.strip()' * any(v != v.strip() for v in values)
-    return Plan('date', 'pd.to_datetime({}%s%s)' % (edge, how), remark, form)
+    return lossy(Plan('date', 'pd.to_datetime({}%s%s)' % (edge, how), remark, form), 'dates', lost, counts)
 
 
 def decimal_marks(cells):

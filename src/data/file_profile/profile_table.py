@@ -146,6 +146,7 @@ def header_depth(rows):
     width = len(rows[0])
     for depth in range(min(HEADERS, len(rows) - 3), 1, -1):
         below, data = cells_below(rows[depth:depth + 20], width)
+        data = [i for i in data if len(below[i]) > 1]
         inner, _ = cells_below(rows[1:depth], width)
         last = [c for i in data for c in cells_below(rows[depth - 1:depth], width)[0][i]]
         over = [i for i in data if inner[i]]
@@ -180,7 +181,7 @@ def units_row(header, rows):
     """'units: ...' of the row below a header, if it has nothing else: no number, and words only in columns of
     numbers. Or 'types: ...'."""
     first, rest = rows[0], rows[1:20]
-    if 2 * filled_cells(header) < len(header) or len(first) != len(header) or any(map(number_like, first)):
+    if 2 * filled_cells(header) < len(header) or len(first) != len(header) or any(map(typed, first)):
         return ''
     cells, data = cells_below(rest, len(first))
     if len(first) > 1 and all(TYPE.fullmatch(c.strip()) and c not in below for c, below in zip(first, cells)):
@@ -344,7 +345,8 @@ def mend(reader, source, proposal, given):
         return wide
     proposal.wrong = '%d row%s more cells than the header' % (n, ' has' if n == 1 else 's have')
     few = 10 * n <= len(wide) and some.shape[1] == wide.shape[1]
-    proposal.notes.append(proposal.wrong + ', ' + ('and these rows are left out' if few else 'which are cut off'))
+    end = ', and these rows are left out' if few else ', which are cut off'
+    proposal.notes.append(proposal.wrong + end)
     args.update({'on_bad_lines': 'warn'} if few else {'usecols': names})
     return some if few else wide
 
@@ -372,8 +374,7 @@ def settle(plans, decimal, large=False):
     if any(group in c for _, cells in plain for c in cells):
         args['thousands'] = group
     number = NUMERAL if 'thousands' in args else PLAIN
-    text, marks, statements = [], {}, {}
-    keep = any(p.kind == 'codes' for _, p, _ in plans)
+    text, statements = [], {}
     for name, p, cells in plans:
         held = [c.strip() for c in cells if c.strip() not in MISSING and c not in p.marks]
         taken = [bool(number.fullmatch(c)) for c in held]
@@ -382,19 +383,21 @@ def settle(plans, decimal, large=False):
             text.append(name)
         if p.code:
             statements.setdefault(tolerant(p.code) if large else p.code, []).append(name)
+    if large and 0 < len(plain) <= 20:
+        statements.setdefault(tolerant('pd.to_numeric({})'), []).extend(name for name, _ in plain)
+    keep = any(p.kind == 'codes' for _, p, _ in plans)
+    marks = {}
+    for name, p, cells in plans:
         missing = [c for c in cells if keep and c.strip() in (MISSING if p.kind != 'codes' else ('',))]
         if p.marks or missing:
             marks[name] = sorted({*p.marks, *missing})
-    if large and 0 < len(plain) <= 20:
-        statements.setdefault(tolerant('pd.to_numeric({})'), []).extend(name for name, _ in plain)
+    every = sorted({m for own in marks.values() for m in own})
     if keep:
         args['keep_default_na'] = False
     if marks:
-        every = sorted({m for own in marks.values() for m in own})
         # a list of marks is shorter, if no column has one of them that means something
-        same = len(marks) > 1 and not any(
-            m in cells and m not in marks.get(name, ()) and (keep or m not in MISSING)
-            for name, _, cells in plans for m in every if m.strip())
+        same = len(marks) > 1 and not any(m in cells and m not in marks.get(name, ())
+                                          for name, _, cells in plans for m in every if m.strip())
         args['na_values'] = every if same else marks
     if text:
         args['dtype'] = 'str' if len(text) == len(plans) else dtypes(text)
@@ -411,19 +414,6 @@ def statement(df, code, names):
     if len(names) == 1:
         return '%s[%r] = %s' % (df, names[0], code.replace('{}', '%s[%r]' % (df, names[0])))
     return 'for c in %r: %s[c] = %s' % (names, df, code.replace('{}', '%s[c]' % df))
-
-
-def losses(t, raw, plans):
-    """What the conversions of columns lose, with its count."""
-    for name, p, cells in plans:
-        if not p.code or name not in t.frame.columns:
-            continue
-        before = raw[name]
-        gone = t.frame[name].isna().to_numpy() & ~before.str.strip().isin(MISSING | set(p.marks)).to_numpy()
-        if gone.any():
-            t.notes.append('%r: %d of %d could not be read as %s and are missing then, such as %s' % (
-                name, gone.sum(), len(before), 'dates' if p.kind == 'date' else 'numbers',
-                clean(repr(before[gone].iloc[0]), 40)))
 
 
 def read_as(name, reader, path, proposal, given, large=False):
@@ -443,11 +433,10 @@ def read_as(name, reader, path, proposal, given, large=False):
     try:
         t = reading(*settle(plans, decimal, large))
     except Exception:
-        t = reading({}, [])
+        t, plans = reading({}, []), []
     t.notes, t.wrong, t.sep = proposal.notes, proposal.wrong, proposal.sep
     t.remarks = {k: p.remark for k, p, _ in plans if p.remark}
-    if len(t.frame) == len(raw):
-        losses(t, raw, plans)
+    t.notes += ['%r: %s' % (k, p.lost) for k, p, _ in plans if p.lost]
     if t.frame.shape[1] == proposal.width - 1 and not {'usecols', 'index_col'} & set(args):
         t.notes.append('the first column has no name and is the index')
     ending(t, proposal.tail)
@@ -537,13 +526,14 @@ def rows_without_pandas(path, text, encoding):
     if not found:
         return None
     sep, args = found[0].sep, Proposal(found[0], encoding).args
-    kind = 'csv.reader' if args.get('header', 1) is None else 'csv.DictReader'
+    if 'header' in args:
+        return None
     skip = '[next(f) for _ in range(%d)]; ' % args['skiprows'] if type(args.get('skiprows')) is int else ''
-    read = 'import csv; f = open(%r, newline="", encoding=%r); %srows = list(%s(f, delimiter=%r%s))' % (
-        path, encoding, skip, kind, sep, ', skipinitialspace=True' if 'skipinitialspace' in args else '')
+    padded = ', skipinitialspace=True' if 'skipinitialspace' in args else ''
+    read = 'import csv; f = open(%r, newline="", encoding=%r); %srows = list(csv.DictReader(f, delimiter=%r%s))' % (
+        path, encoding, skip, sep, padded)
     rows = run([read])['rows']
     names = clean(', '.join(map(repr, rows[0] if rows else ())), COLUMNS_MOST)
-    shown = [list(r.values()) if isinstance(r, dict) else r for r in rows[:3]]
-    shown = [clean(sep.join(map(str, r)), ROW) for r in shown]
+    shown = [clean(sep.join(map(str, r.values())), ROW) for r in rows[:3]]
     total = count(len(rows), 'row')
     return '%s\n%s, all values text, columns: %s\n%s' % (read, total, names, first_of(shown))
