@@ -13,9 +13,9 @@ COLUMNS_SEEN = 400              # columns of a frame that are looked at
 RUN = 6                         # as many columns of consecutive numbers are one entry
 # What pandas.api.types.infer_dtype() says, and what is told
 KINDS = {'integer': 'int', 'floating': 'float', 'mixed-integer-float': 'float', 'boolean': 'bool',
-         'mixed-integer': 'numbers and text', 'datetime64': 'datetime', 'timedelta64': 'timedelta', 'timedelta': 'timedelta',
-         'date': 'dates', 'datetime': 'dates', 'time': 'times of day', 'decimal': 'decimal', 'bytes': 'bytes',
-         'string': 'text', 'empty': 'empty'}
+         'mixed-integer': 'numbers and text', 'string': 'text', 'empty': 'empty', 'datetime64': 'datetime',
+         'datetime': 'dates', 'date': 'dates', 'time': 'times of day', 'timedelta64': 'timedelta',
+         'timedelta': 'timedelta', 'decimal': 'decimal', 'bytes': 'bytes'}
 
 
 def run(lines, given=None):

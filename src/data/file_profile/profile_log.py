@@ -113,7 +113,7 @@ def log_text(path, text, encoding, whole, forms=LOG_FORMS):
         return None
     name, pattern, when = form
     if not whole:
-        text = sampled(path, os.path.getsize(path), encoding).decode(encoding, 'replace')
+        text = sampled(path, encoding).decode(encoding, 'replace')
     lines = [s[:LOG_LINE] for s in text.split('\n') if s.strip()]
     source = 'open(%r, encoding=%r, errors="replace")' % (path, encoding)
     plain_lines = source

@@ -241,8 +241,8 @@ def has_header(rows):
     if data and not typed(first[0]) and 0 not in data and (
             all(map(is_year, cells)) or len(cells) > 1 and cells == [str(k) for k in range(len(cells))]):
         return True                     # one column per year, or per place
-    if len(rest) > 2 and any(column and re.search(r'[\W\d_]', c) and len(set(map(shape_of, [c, *column]))) == 1
-                             for c, column in zip(first, below)):
+    alike = [c for c, column in zip(first, below) if {shape_of(c)} == set(map(shape_of, column))]
+    if len(rest) > 2 and re.search(r'[\W\d_]', ''.join(alike)):
         return False                    # "de_DE" above "en_US"
     unlike = len(rest) > 2 and all(c not in column for c, column in zip(first, below))
     return not data and (len(set(first)) == len(first) or unlike) and not any(map(typed, first))
@@ -529,9 +529,9 @@ def rows_without_pandas(path, text, encoding):
     if 'header' in args:
         return None
     skip = '[next(f) for _ in range(%d)]; ' % args['skiprows'] if type(args.get('skiprows')) is int else ''
-    padded = ', skipinitialspace=True' if 'skipinitialspace' in args else ''
-    read = 'import csv; f = open(%r, newline="", encoding=%r); %srows = list(csv.DictReader(f, delimiter=%r%s))' % (
-        path, encoding, skip, sep, padded)
+    more = ', skipinitialspace=True' if 'skipinitialspace' in args else ''
+    read = 'import csv; f = open(%r, newline="", encoding=%r); ' % (path, encoding) + skip
+    read += 'rows = list(csv.DictReader(f, delimiter=%r%s))' % (sep, more)
     rows = run([read])['rows']
     names = clean(', '.join(map(repr, rows[0] if rows else ())), COLUMNS_MOST)
     shown = [clean(sep.join(map(str, r.values())), ROW) for r in rows[:3]]
