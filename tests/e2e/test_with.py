@@ -1,5 +1,6 @@
 """test_with.py - packages that the user asks for (--with): from an index of this test's own, on every engine and as ordinary users; what is refused and
 why; what a hostile wheel tries; what is kept, and shared by programs that start at once."""
+import glob
 import json
 import os
 import stat
@@ -14,6 +15,7 @@ from conftest import PLACES, make_sandpiper, need_engine
 from mcp_stdio import Mcp
 from program import IMAGE
 from package_index import Index, uv
+from raw_server import wait_for
 from serving import servers
 
 # uv comes from outside, unless this machine has one. Without it pip does the work, which the tests of speed, dates and messages are not about.
@@ -510,25 +512,34 @@ def test_a_second_computation_has_what_was_added(program, index, serve):
 
 @needs_uv
 def test_it_can_be_interrupted_and_the_chat_goes_on(program, index, serve):
+    """In the middle of a wheel, of which nothing stays."""
     serve(program, [])
-    asked = threading.Event()
-    plain = index.answer
+    plain, gone = index.send, threading.Event()
 
-    def hang(request):
-        asked.set()
+    def half(request, body, kind):
+        if not request.path.endswith(".whl"):
+            return plain(request, body, kind)
+        request.send_response(200)
+        request.send_header("Content-Length", str(len(body)))
+        request.end_headers()
+        request.wfile.write(body[:len(body) // 2])
+        request.wfile.flush()
         gone.wait(60)
-        plain(request)
 
-    gone = threading.Event()
+    def begun():
+        return glob.glob(program.path("cache/sandpiper/packages/uv-cache/.tmp*"))
+
     p = start(program, env=env(index))
     ask(p, "/run x = 42; x", "42")
-    index.answer = hang
+    index.send = half
     p.send("/with sandpail\r")
-    assert asked.wait(30)
+    wait_for(begun)
     p.send("\x03")
     p.expect("interrupted")
     p.expect("> ")
+    assert not begun()
     gone.set()
+    index.send = plain
     ask(p, "/run x + 1", "43")
     ask(p, "/with sandpail", "Code can import sandpail 1\\.1")
     leave(p)

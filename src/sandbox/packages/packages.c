@@ -3,6 +3,7 @@
  */
 #include "packages/packages.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,6 +55,21 @@ static void tell_getting(const struct getting *g, bool detail, const char *fmt, 
     g->ask->notice(g->ask->ctx, detail, line);
 }
 
+/* Also what uv had begun when it was ended: it never goes on with that. */
+static void clear_scratch(const struct getting *g)
+{
+    autofree char *cache = xasprintf("%s/uv-cache", g->root);
+    autoclosedir DIR *d = opendir(cache);
+
+    file_remove_tree(g->scratch);
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (!strncmp(e->d_name, ".tmp", 4)) {
+            autofree char *begun = xasprintf("%s/%s", cache, e->d_name);
+
+            file_remove_tree(begun);
+        }
+}
+
 static void getting_release(struct getting *g)
 {
     installer_release(&g->installer);
@@ -61,7 +77,7 @@ static void getting_release(struct getting *g)
     buf_release(&g->lines);
     free(g->names);
     if (g->scratch && g->writer >= 0)
-        file_remove_tree(g->scratch);
+        clear_scratch(g);
     fd_close(&g->writer);
     free(g->scratch);
     free(g->root);
@@ -396,14 +412,14 @@ static int become_writer(struct getting *g, struct error *err)
 
 static int make_scratch(const struct getting *g, struct error *err)
 {
-    file_remove_tree(g->scratch);
+    clear_scratch(g);
     return file_mkdirs(g->scratch, 0700, err);
 }
 
 /* Others may write while a person thinks. */
 static int ask_whether_allowed(struct getting *g, const char *what, struct error *err)
 {
-    file_remove_tree(g->scratch);
+    clear_scratch(g);
     fd_close(&g->writer);
     if (!g->ask->allow(g->ask->ctx, what))
         return error_set(err, ERROR_CANCELLED, 0,
