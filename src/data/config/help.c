@@ -155,8 +155,8 @@ static const struct topic {
      "configuration:\n\n"
      "    {\"mcpServers\": {\"python\": {\"command\": \"sandpiper\", \"args\": [\"mcp\"]}}}\n\n"
      "Tools: execute_python, execute_command, put_file, get_file, list_files,\n"
-     "reset_sandbox. Each takes the handle of a sandbox, or \"new\" for a separate one.\n"
-     "The sandboxes end with the client.\n",
+     "reset_sandbox, fork_sandbox. Each takes the handle of a sandbox, or \"new\" for a\n"
+     "separate one. The sandboxes end with the client.\n",
      " Sandbox ", " mount quiet config help ",
      "\nExit codes: 0 the client closed stdin, 2 usage, 130 interrupted, 141 stdout is\n"
      "closed, 143 terminated.\n",
@@ -215,8 +215,8 @@ static const struct topic {
      "folder, -r ID another one. The beginning of an ID is enough. rm removes a\n"
      "session with its folder of files; nothing is removed automatically.\n",
      "", " json config help ",
-     "\nExit codes: 0 success, 1 something could not be read or removed, 2 there is no\n"
-     "such session.\n",
+     "\nExit codes: 0 success, 1 nothing was found, or something could not be read or\n"
+     "removed, 2 there is no such session.\n",
      NULL},
     {"packages", FOR_CONFIG | FOR_PACKAGES, "list, remove the packages of --with",
      "Usage: sandpiper packages [list]\n"
@@ -238,7 +238,9 @@ static const struct topic {
      "and SHA-256, versions of Python and of imported packages, engine, service and\n"
      "model. The data itself is not in it. Without ID it is the last session of this\n"
      "folder; sandpiper sessions lists others. docs/receipt.schema.json has the form.\n",
-     "", " config help ", "\nExit codes: 0 success, 1 it could not be written, 2 there is no such session.\n",
+     "", " config help ",
+     "\nExit codes: 0 success, 1 it could not be written, 2 there is no such session, or\n"
+     "no folder for FILE.\n",
      NULL},
     {"rerun", FOR_RERUN | FOR_CONFIG, "run the code of a receipt again, and compare",
      "Usage: sandpiper rerun [OPTION]... RECEIPT|-\n\n"
@@ -392,7 +394,7 @@ static bool belongs(const struct topic *t, const struct option *o)
 
     if (!(o->commands & t->here))
         return false;
-    return (o->commands & FOR_NAMED) != FOR_NAMED || strstr(t->groups, group) || strstr(t->also, word);
+    return (o->commands & FOR_NETWORK) != FOR_NETWORK || strstr(t->groups, group) || strstr(t->also, word);
 }
 
 static void help_topic(const struct topic *t, struct buf *out)
