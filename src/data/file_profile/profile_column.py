@@ -11,10 +11,10 @@ PLAIN = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf', re.A | re.
 NUMERAL = re.compile(r'[+-]?[\d.,]+([eE][+-]?\d+)?', re.A)     # what a reader may make a number of
 ENGLISH = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|\d{1,3}([,'’\u066c\s]\d{3})+([.\u066b]\d+)?|"
                      r"\d{1,2}(,\d\d)+,\d{3}(\.\d+)?|\d+\u066b\d+")
-GERMAN = re.compile(r"\d+(,\d+)?|\d{1,3}([.'’\s]\d{3})+(,\d+)?")
-CURRENCY = '[$€£¥%₹]|EUR|USD|GBP|CHF|JPY|CNY|INR|BRL|CAD|AUD|SEK|NOK|DKK|PLN|CZK|HUF|TRY|ZAR'
-AMOUNT = re.compile(r"[(+−-]*\s*(?P<before>%s)?\s*[+−-]?(?P<core>[\d.,'’٫٬\s]+)(?P<behind>%s)?\s*[)−-]?"
-                    % (CURRENCY, CURRENCY))
+GERMAN = re.compile(r"\d+(,\d+)?([eE][+-]?\d+)?|\d{1,3}([.'’\s]\d{3})+(,\d+)?")
+CURRENCY = r'R\$|[$€£¥%₹]|kr|Kč|zł|Ft|TL|EUR|USD|GBP|CHF|JPY|CNY|INR|BRL|CAD|AUD|SEK|NOK|DKK|PLN|CZK|HUF|TRY|ZAR'
+AMOUNT = re.compile(r"[(+−-]*\s*(?P<before>%s)?\s*[+−-]?(?P<core>[\d.,'’٫٬\s]+([eE][+-]?\d+)?)"
+                    r'(?P<behind>%s)?\s*[)−-]?' % (CURRENCY, CURRENCY))
 CLOCK = re.compile(r'\d{1,3}:[0-5]\d:[0-5]\d(\.\d+)?')
 SPAN = re.compile(r'(\d+(\.\d+)?\s*(days?|d|hours?|hr|h|minutes?|min|m|seconds?|sec|s)\s*)+')
 MONTHS = ('jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec')
@@ -35,11 +35,12 @@ ISO_WAYS = ({}, {'utc': True}, {'format': 'ISO8601'}, {'format': 'ISO8601', 'utc
 
 
 class Plan:
-    """How a column is to be read. kind: what it then is; code: an expression over {} for the column, which
-    the reader leaves as text then, or '' if the reader makes it what it is; form: the format of its dates."""
+    """How a column is to be read. kind: what it then is; code: an expression over {} for the column, or '' if
+    the reader makes it what it is; remark: for its description; lost: what the code loses; marks: of what is
+    missing, beside those of pandas."""
 
-    def __init__(self, kind, code='', remark='', form=''):
-        self.kind, self.code, self.remark, self.form, self.marks, self.lost = kind, code, remark, form, [], ''
+    def __init__(self, kind, code='', remark=''):
+        self.kind, self.code, self.remark, self.lost, self.marks = kind, code, remark, '', []
 
 
 def column_plan(name, counts, decimal=''):
@@ -75,21 +76,17 @@ def numbering(values, counts):
     return len(set(map(len, after))) > 1 and any(len(b) > 1 and b[-1] == '0' for b in after) and Plan('code')
 
 
-def few_lost(lost, counts):
-    """May these be lost, which is then told? At most 2 %, or one."""
-    rows, total = sum(counts[v] for v in lost), sum(counts.values())
-    return rows * 50 <= total or rows == 1 and total >= 10
-
-
 def tolerant(code):
     """The same conversion, in which what cannot be read becomes missing."""
     return code if 'errors=' in code else code[:-1] + ", errors='coerce')"
 
 
 def lossy(plan, what, lost, counts):
-    """The same plan, with which a few values become missing."""
+    """The same plan, with which a few values become missing: at most 2 %, or one. None, if they are more."""
+    rows, total = sum(counts[v] for v in lost), sum(counts.values())
+    if rows * 50 > total and (rows > 1 or total < 10):
+        return None
     if lost:
-        rows, total = sum(counts[v] for v in lost), sum(counts.values())
         plan.code = tolerant(plan.code)
         plan.lost = '%d of %d could not be read as %s and are missing then, such as %s' % (
             rows, total, what, clean(repr(lost[0]), 40))
@@ -102,8 +99,8 @@ def mostly_numbers(values, counts):
     good = [v for v in values if PLAIN.fullmatch(v.strip()) or amount(v)]
     kept = set(good)
     odd = [v for v in values if v not in kept]
-    if sum(counts.values()) < 100 or not few_lost(odd, counts) or any(counts[v] > 1 for v in odd) or all(
-            v.strip().isdigit() for v in good):
+    whole = all(v.strip().isdigit() for v in good)
+    if whole or sum(counts.values()) < 100 or any(counts[v] > 1 for v in odd):
         return None
     found = numbers(good, True) or amounts(good, '')
     made = Plan('float', found.code or 'pd.to_numeric({})') if found and found.kind == 'float' else None
@@ -178,33 +175,30 @@ def dates(values, counts, forms=()):
             return None                 # the latter is 2007-08, 2008-09: years that begin in summer
         forms = list(dict.fromkeys(form for some in found for form in some))[:8]
     iso = all(map(ISO.fullmatch, cells))
-    fits = []
+    tried = []
     for way in ISO_WAYS if iso else [dict(format=f, **{'utc': True} if '%z' in f else {}) for f in forms]:
-        good = parsed(cells, **way).notna()
-        fits.append((int(good.sum()), way, good))
-        if iso and good.all():
+        tried.append((parsed(cells, **way), way))
+        if iso and tried[-1][0].notna().all():
             break
-    fit, way, good = max(fits, key=lambda f: f[0])
-    lost = [v for v, well in zip(values, good) if not well]
-    if not few_lost(lost, counts):
-        if '%Y%m%d' in forms or sum(bool(date_forms(v)) for v in cells) * 10 < 9 * len(cells):
-            return None
-        same = iso or len({re.sub(r'\d+', '9', v) for v in cells}) == 1
-        return Plan('text', remark='dates, but some are none or outside 1678 to 2261' if same else
-                    'dates in several formats')
-    form, remark = way.get('format', ''), ''
-    same = [f['format'] for n, f, _ in fits if n == fit and not iso and sorted(f['format']) == sorted(form)]
+    made, way = max(tried, key=lambda t: t[0].count())
+    same = [(m, w) for m, w in tried if not iso and m.count() == made.count()
+            and sorted(w['format']) == sorted(way['format'])]
+    remark = ''
     if len(same) > 1:                   # as 03/04 and 04/03; then the order of the rows may tell
-        times = {f: parsed(cells, f) for f in same}
-        in_order = [f for f in same if len(cells) > 5 and times[f].is_monotonic_increasing]
-        form = (in_order or same)[0]
-        if '%y' in form and len(cells) > 5:     # or the shortest time: the year changes least
-            form = min(in_order or same, key=lambda f: times[f].max() - times[f].min())
-        way = dict(way, format=form)
+        in_order = [t for t in same if len(cells) > 5 and t[0].is_monotonic_increasing]
+        made, way = (in_order or same)[0]
+        if '%y' in way['format'] and len(cells) > 5:    # or the shortest time: the year changes least
+            made, way = min(same, key=lambda t: t[0].max() - t[0].min())
         remark = 'day and month may be swapped' * (len(in_order) != 1)
-    how = ''.join(', %s=%r' % item for item in way.items())
-    edge = '.str.strip()' * any(v != v.strip() for v in values)
-    return lossy(Plan('date', 'pd.to_datetime({}%s%s)' % (edge, how), remark, form), 'dates', lost, counts)
+    lost = [v for v, gone in zip(values, made.isna()) if gone]
+    code = 'pd.to_datetime({}%s%s)' % ('.str.strip()' * any(v != v.strip() for v in values),
+                                       ''.join(', %s=%r' % item for item in way.items()))
+    found = lossy(Plan('date', code, remark), 'dates', lost, counts)
+    if found or '%Y%m%d' in forms or sum(bool(date_forms(v)) for v in cells) * 10 < 9 * len(cells):
+        return found
+    alike = iso or len({re.sub(r'\d+', '9', v) for v in cells}) == 1
+    return Plan('text', remark='dates, but some are none or outside 1678 to 2261' if alike else
+                'dates in several formats')
 
 
 def decimal_marks(cells):
@@ -262,12 +256,12 @@ def number_code(values, sign, mark):
 
 
 def durations(values):
-    """Of 1:02:30 or 2m 35s; not metres ("5 m") or decades ("50s"), nor times of day, which are written 09:05:00."""
+    """Of 1:02:30 or 2m 35s; not metres ("5 m"), decades ("50s"), or times of day, such as 09:05:00."""
     cells = [v.strip() for v in values]
     clocks = [v.partition(':')[0] for v in cells if CLOCK.fullmatch(v)]
     if clocks:
         good = len(clocks) == len(cells) and any(len(h) == 1 or int(h) > 23 for h in clocks)
     else:
         units = set(re.findall('[a-z]+', ' '.join(cells)))
-        good = all(v[:1].isdigit() and SPAN.fullmatch(v) for v in cells) and max(map(len, units)) + len(units) > 2
+        good = len(''.join(units)) > 1 and all(v[:1].isdigit() and SPAN.fullmatch(v) for v in cells)
     return Plan('duration', 'pd.to_timedelta({})') if good else None

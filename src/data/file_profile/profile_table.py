@@ -66,7 +66,8 @@ class Form:
             return
         if widths[0] > self.width and all(table[0][:-1]) and has_header(table):
             self.width = widths[0]      # rows without the empty cells at their end
-            widths = [self.width if self.width > w > self.width // 2 else w for w in widths]
+            least = 1 if named else self.width // 2
+            widths = [self.width if self.width > w > least else w for w in widths]
         skip = widths.index(self.width)
         share = widths.count(self.width) / (len(widths) - skip)
         if share < (0.5 if named and not skip else 0.7) or skip > 10 or skip and widths.count(self.width) < 3:
@@ -237,8 +238,8 @@ def has_header(rows):
     below, data = cells_below(rest, len(first))
     if any(not typed(first[i]) and first[i].strip() not in MISSING for i in data):
         return True
-    cells = [first[i].strip() for i in data]
-    if data and not typed(first[0]) and 0 not in data and (
+    cells = [first[i].strip() for i in data if first[i].strip()]
+    if cells and not typed(first[0]) and (0 not in data or not first[0].strip()) and (
             all(map(is_year, cells)) or len(cells) > 1 and cells == [str(k) for k in range(len(cells))]):
         return True                     # one column per year, or per place
     alike = [c for c, column in zip(first, below) if {shape_of(c)} == set(map(shape_of, column))]
