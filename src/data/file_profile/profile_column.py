@@ -12,7 +12,8 @@ NUMERAL = re.compile(r'[+-]?[\d.,]+([eE][+-]?\d+)?', re.A)     # what a reader m
 ENGLISH = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|\d{1,3}([,'’\u066c\s]\d{3})+([.\u066b]\d+)?|"
                      r"\d{1,2}(,\d\d)+,\d{3}(\.\d+)?|\d+\u066b\d+")
 GERMAN = re.compile(r"\d+(,\d+)?([eE][+-]?\d+)?|\d{1,3}([.'’\s]\d{3})+(,\d+)?")
-CURRENCY = r'R\$|[$€£¥%₹]|kr|Kč|zł|Ft|TL|EUR|USD|GBP|CHF|JPY|CNY|INR|BRL|CAD|AUD|SEK|NOK|DKK|PLN|CZK|HUF|TRY|ZAR'
+CURRENCY = r'R\$|[$€£¥%₹]|kr|Kč|zł|Ft|TL|EUR|USD|GBP|CHF|JPY|CNY|INR|BRL|CAD|AUD|SEK|NOK|DKK|' \
+           'PLN|CZK|HUF|TRY|ZAR'
 AMOUNT = re.compile(r"[(+−-]*\s*(?P<before>%s)?\s*[+−-]?(?P<core>[\d.,'’٫٬\s]+([eE][+-]?\d+)?)"
                     r'(?P<behind>%s)?\s*[)−-]?' % (CURRENCY, CURRENCY))
 CLOCK = re.compile(r'\d{1,3}:[0-5]\d:[0-5]\d(\.\d+)?')

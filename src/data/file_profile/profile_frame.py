@@ -83,14 +83,12 @@ class Column:
 
     def ends(self):
         """'0.5 to 90.0'; '' if there are none."""
-        held = self.held
-        if self.kind in ('int', 'float'):
-            held = held[(held < float('inf')) & (held > float('-inf'))] if self.kind == 'float' else held
-            if not len(held):
-                return ''
-            low, high = number_text(held.min()), number_text(held.max())
-            return 'all ' + low if low == high else '%s to %s' % (low, high)
-        return '%s to %s' % (cell_text(held.min()), cell_text(held.max()))
+        text = number_text if self.kind in ('int', 'float') else cell_text
+        held = self.held[self.held.abs() < float('inf')] if self.kind == 'float' else self.held
+        if not len(held):
+            return ''
+        low, high = text(held.min()), text(held.max())
+        return 'all ' + low if low == high else '%s to %s' % (low, high)
 
 
 def number_text(number):
