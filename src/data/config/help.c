@@ -85,8 +85,8 @@ static const struct topic {
      "by its content as well: open('stdin.csv'). --json-result: one line of JSON.\n",
      " Sandbox ", " mount quiet verbose config help ",
      "\n"
-     "Exit codes: the code's own, as python3's; 124 its time is over, 137 its memory;\n"
-     "125 it did not run, or a file was not saved; 130 interrupted, 143 terminated.\n",
+     "Exit codes: the code's own, as python3's; over a limit 124 (time), 137 (memory,\n"
+     "output); 125 not run, or a file not saved; 130 interrupted, 143 terminated.\n",
      NULL},
     {"batch", FOR_BATCH | FOR_FRONT, "ask the questions of a file, several at once",
      "Usage: sandpiper batch [OPTION]... FILE -o RESULTS\n"
