@@ -125,6 +125,18 @@ OWN = [
     ('cut.json', ''.join('{"a": %d, "at": "Thu Jul 13 09:30:0%d PDT 2017"},\n' % (i, i) for i in range(9)), "df is None and '\"a\": 0' in said"),
     ('events.txt', ''.join('2014-01-04 20:00:0%d Event%d happened%s\n' % (i, i, ' to user number @@item' * (i > 3)) for i in range(6)), "list(df) == ['time', 'message'] and len(df) == 6"),
     ('pm.tsv', 'A title\n2000\n' + rows('10/%(two)s/2009 07:00:00 PM\n'), "df is None or 'time' not in df"),
+    ('events.csv', 'Level,Day,Id\n' + rows('Information,2024-01-%(two)s,%(i)d,"text, of it"\n'), "list(df) == ['Level', 'Day', 'Id', 'Unnamed: 3'] and df['Id'][3] == 3"),
+    ('optional.csv', 'id,name,note,more\n' + rows('%(i)d,n%(i)d\n'), "list(df) == ['id', 'name', 'note', 'more'] and len(df) == 20 and df['id'][3] == 3"),
+    ('lines.csv', '"A title\nover two lines",\nplace,n\n' + rows('p%(i)d,%(i)d\n'), "list(df) == ['place', 'n'] and len(df) == 20"),
+    ('decades.csv', 'who,age\n' + rows('n%(i)d,%(i)d0s\n'), "df['age'][3] == '30s'"),
+    ('reais.csv', 'a;b\n' + rows('x;R$ 1.0%(two)s,50\n'), "df['b'][0] == 1001.5 and 'in R$' in said"),
+    ('exponents.csv', 'a;b\n' + rows('x;2,5E+0%(i)d\n', 9), "df['b'][3] == 2500"),
+    ('precincts.csv', 'p,n\n' + rows('%(i)d,1\n', 110) + 'School8,1\n', "df['p'][110] == 'School8'"),
+    ('less.csv', 'v,n\n' + rows('%(dot)s,1\n', 110) + '<5,1\n<5,2\n', "df['v'][111] == '<5'"),
+    ('slip.csv', 'v,n\n' + rows('%(dot)s,1\n', 110) + 'n/k,1\n', "df['v'].dtype == 'float64' and \"'v': 1 of 111 could not be read as numbers\" in said"),
+    ('matrix.csv', ',0,1,2\n' + rows('%(i)d,0.5,1.5,2.5\n'), "[str(c) for c in df][1:] == ['0', '1', '2'] and len(df) == 20"),
+    ('first_year.csv', 'tag;n\n' + ''.join('14-%02d-%02d;%d\n' % (i % 12 + 1, i + 1, i) for i in range(25)), "df['tag'][0].year == df['tag'][24].year == 2014"),
+    ('few.rdb', '# of it\nid\tn\tday\n11S\tN\tD\na\t1\t2020-01-01\nb\t2\t2020-01-02\n', "len(df) == 2 and df['n'].sum() == 3 and 'types: 11S, N, D' in said"),
     ('dump.sql', 'INSERT INTO `t` VALUES (0,\'n0\'),\n' + rows("(%(i)d,'n'),\n"), 'df is None'),
 ]
 

@@ -70,7 +70,7 @@ class Form:
             widths = [self.width if self.width > w > least else w for w in widths]
         skip = widths.index(self.width)
         share = widths.count(self.width) / (len(widths) - skip)
-        if share < (0.5 if named and not skip else 0.7) or skip > 10 or skip and widths.count(self.width) < 3:
+        if share < (0.5 if named and not skip else 0.7) or skip and widths.count(self.width) < 3:
             return
         spaced = 10 * head.count(sep + ' ') > 6 * head.count(sep) and '"' not in head
         if sep == ',' and self.width == 2 and spaced and not (named and set(widths) == {2}):
@@ -126,7 +126,9 @@ def filled_cells(row):
 
 def is_title(row, after):
     """Does this row say one thing or nothing, in front of rows that say more? Excel pads it."""
-    return len(row) > 2 and filled_cells(row) < 2 and any(2 * filled_cells(r) > len(row) for r in after)
+    wide = len(row) > 2 or len(row) == 2 and any(filled_cells(r) == 2 and has_header(after[i:])
+                                                 for i, r in enumerate(after[:2]))
+    return wide and filled_cells(row) < 2 and any(2 * filled_cells(r) > len(row) for r in after)
 
 
 TYPE = re.compile(r'\d*[sdnfi]|str(ing)?|text|(var)?char|(u|big)?int(eger)?\d*|float\d*|double|real|'
@@ -194,17 +196,17 @@ def units_row(header, rows):
 
 
 class Header:
-    """What the first rows of a table say of its columns. rows: [(row, lines before it)]; args: for the
+    """What the first rows of a table say of its columns. rows: [(row, rows before it)]; args: for the
     reader; depth: how many are no rows of the table; notes: what is told."""
 
     def __init__(self, rows, depth=0):
-        cells, lines = [r for r, _ in rows], rows[0][1]
-        self.names, self.notes, self.args = cells[0], [], {'skiprows': lines} if lines else {}
+        cells, before = [r for r, _ in rows], rows[0][1]
+        self.names, self.notes, self.args = cells[0], [], {'skiprows': before} if before else {}
         self.depth = depth or header_depth(cells)
         units = units_row(cells[0], cells[1:]) if self.depth < 3 and len(cells) > 2 else ''
         if units and has_header(cells):
             self.depth, self.notes = 2, [units]
-            self.args['skiprows'] = list(range(lines)) + [rows[1][1]]
+            self.args['skiprows'] = list(range(before)) + [rows[1][1]]
         elif self.depth > 1:
             end = rows[self.depth][1]
             joined = self.names = joined_names(cells[:self.depth])
