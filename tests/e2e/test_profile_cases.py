@@ -199,6 +199,16 @@ def test_a_guessed_encoding_reads_the_text_and_is_told_as_guessed(tmp_path, lang
     assert [';'.join(df.columns), *df.apply(';'.join, axis=1)] == text.splitlines() and '\nencoding guessed: ' in told, told
 
 
+@pytest.mark.parametrize('name, content, expect', [
+    ('app.log', rows('{"ts": "2024-01-%(two)sT10:00:00Z", "level": "info", "n": %(i)d}\n'), "list(df) == ['ts', 'level', 'n'] and len(df) == 20"),
+    ('dated.log', rows('[2024-01-%(two)s 10:00:00] [info] worker %(i)d done\n'), "df['time'][12].day == 13"),
+    ('genes.vcf', '##fileformat=VCFv4.0\n##source=x\n#CHROM\tPOS\tID\n' + rows('20\t1%(two)s\trs%(i)d\n'), "df['POS'].sum() > 2000 and len(df) == 20"),
+])
+def test_a_name_does_not_hide_what_is_in_a_file(tmp_path, name, content, expect):
+    said = prof.profile(make(tmp_path, name, content)).partition(prof.MARK)[0]
+    assert eval(expect, {'df': first_frame(said)}), said
+
+
 LOGS = [('hpc.log', '13%(two)s node-246 unix.hw state_change.unavailable 10778047%(two)s 1 Component State Change\n', "df['time'][0].year == 2004"),
         ('health.log', '201712%(two)s-22:15:29:606|Step_LSC|30002312|onStandStepChanged %(i)d\n', "df['time'][12].day == 13 and df['program'][0] == 'Step_LSC'"),
         ('tbird.log', '- 11315664%(two)s 2005.11.09 dn228 Nov 9 12:01:01 dn228/dn228 crond(pam_unix)[29%(two)s]: session closed\n', "df['time'][0].year == 2005 and df['host'][0] == 'dn228'"),

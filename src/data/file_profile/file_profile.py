@@ -5,6 +5,9 @@
 # at first, and no more, since a small model pays for it with every request. The other profile_*.py are
 # appended to this text (PROFILE_PARTS in the Makefile).
 
+import os
+import re
+
 MOST = 1500                     # most characters of a profile
 BYTES_MOST = 4000               # the program cuts at 4096
 COLUMNS_MOST = 900              # how many of these characters the columns may take
@@ -205,34 +208,37 @@ def plain(path, text, encoding, whole):
     return 'text = open(%r, encoding=%r).read()\ntext, %s; first lines:\n%s' % (path, encoding, total, first)
 
 
+PROSE = ('py', 'html', 'htm', 'xml', 'c', 'h', 'js', 'sql', 'md', 'toml', 'ini', 'cfg', 'eml', 'yml', 'yaml',
+         'arff', 'ics')              # which are no tables
+JSON_START = re.compile(r'\s*(\{\s*["}]|\[\s*(["{\[\]tfn]|-?[\d.]+\s*[],]))')
+
+
 def kinds_of(path, text):
-    """Which readers to try: by the file's name if it tells, otherwise by the first character."""
-    end = path.rsplit('.', 1)[-1].lower()
-    first = text.lstrip()[:1]
-    if end in OWN_FORMS:
-        return (OWN_FORMS[end],)
-    if end in ('jsonl', 'ndjson', 'json') and first not in ('{', '['):
-        return (json_lines, json_text)
-    if end in ('jsonl', 'ndjson'):
-        return (json_lines, json_text)
-    if first and first in '{[' and end not in ('csv', 'tsv', 'log', 'md'):
+    """Which readers to try: that of the file's name, those of its beginning, and then those of any text."""
+    end, first = path.rsplit('.', 1)[-1].lower(), text.lstrip()[:1]
+    found = [OWN_FORMS[end]] if end in OWN_FORMS else []
+    named = end in ('json', 'jsonl', 'ndjson')
+    if named or JSON_START.match(text) and not found and end not in ('csv', 'tsv'):
         one = text.lstrip().split('\n', 1)[0].rstrip()
         lines = first == '{' and one.endswith('}') and '\n' in text.strip()
-        return (json_lines, json_text) if lines else (json_text, json_lines, log_text)
-    if first == '<' and re.search(r'<(!doctype )?html|<table', text[:4000], re.I):
-        return (web_page,) if re.search(r'<(!doctype )?html', text[:4000], re.I) else (web_page, xml_text)
-    if text.lstrip()[:5] == '<?xml' or first == '<' and end in ('xml', 'svg', 'gpx', 'kml', 'rss'):
-        return (xml_text,)
-    prose = ('py', 'html', 'htm', 'xml', 'c', 'h', 'js', 'sql')
-    if end in prose:
-        return ()
-    last = (log_timed, fixed_width) if 'log' in os.path.basename(path).lower() else (fixed_width, log_timed)
-    return (web_server, log_text, ruled, table) + last + (blank_separated,)
+        lines = lines or named and (end != 'json' or first not in ('{', '['))
+        found += [json_lines, json_text] if lines else [json_text, json_lines]
+    if first == '<' and not found:
+        page = re.search(r'<(!doctype )?html', text[:4000], re.I)
+        found += [web_page] if page or re.search('<table', text[:4000], re.I) else []
+        is_xml = text.lstrip()[:5] == '<?xml' or end in ('xml', 'svg', 'gpx', 'kml', 'rss')
+        found += [xml_text] if not page and (found or is_xml) else []
+        if found:
+            return found
+    if named or end in PROSE:
+        return found
+    last = [log_timed, fixed_width] if 'log' in os.path.basename(path).lower() else [fixed_width, log_timed]
+    return found + [web_server, log_text, ruled, table] + last + [blank_separated]
 
 
 def wants_pandas(path):
     """Is it likely that profile(path) needs pandas? It costs less to import it before, for all files."""
-    if os.path.isdir(path) or kinds_of(path, '') == ():
+    if os.path.isdir(path) or kinds_of(path, '') == []:
         return False
     with open(path, 'rb') as f:
         start = f.read(64)

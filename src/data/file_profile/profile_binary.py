@@ -38,38 +38,41 @@ BINARY = (
 DEBIAN = {'shapefile': 'pyshp', 'netCDF4': 'netcdf4'}    # names of packages, where they are not the module's
 
 
+def missing(what, package):
+    """The end of what is said of a file that nothing here reads."""
+    TROUBLE.append('nothing in the sandbox reads %s: use --sandbox docker after "make image"' % what)
+    return ('. No package here reads %s: %s is missing. Tell the user: sandpiper --sandbox docker (after '
+            '"make image") reads it, or bwrap once %s (python3-%s) is installed for the Python of this '
+            'machine'
+            % (what, package, package, DEBIAN.get(package, package)))
+
+
 def binary_table(path, raw):
     """The profile of what a reader of pandas or of another package knows; None."""
     found = [b for b in BINARY if raw.startswith(b[0]) and path.lower().endswith(b[1])]
     if not found:
         return None
     _, _, what, line, package = next((b for b in found if has(b[4])), found[0])
-    kind, size = what.split(' ', 1)[1].replace(' file', ''), '%d bytes' % os.stat(path).st_size
+    kind, said = what.split(' ', 1)[1].replace(' file', ''), '%s, %d bytes' % (what, os.stat(path).st_size)
     package = package if 'df = ' not in line or has('pandas') else 'pandas'
     if not has(package):
-        name = 'python3-' + DEBIAN.get(package, package)
-        TROUBLE.append('nothing in the sandbox reads %s: use --sandbox docker after "make image"' % kind)
-        return ('%s, %s. No package here reads %s: %s is missing. Tell the user: '
-                'sandpiper --sandbox docker (after "make image") reads it, or bwrap once %s (%s) is '
-                'installed for the Python of this machine' % (what, size, kind, package, package, name))
+        return said + missing(kind, package)
     try:
         return frame_of_binary(path, line % path) if 'df = ' in line else array(line % path, what)
     except Exception as e:
         TROUBLE.append('it cannot be read as ' + kind)
-        return '%s, %s, that cannot be read: %s' % (what, size, clean(e, 300))
+        return '%s, that cannot be read: %s' % (said, clean(e, 300))
 
 
 def frame_of_binary(path, line):
-    given, rows = [], None
+    given, rows = [], 0
     if 'pd.read_parquet' in line:
-        import pyarrow.parquet
-        f = pyarrow.parquet.ParquetFile(path, pre_buffer=False)
-        rows = f.metadata.num_rows
-        given = [('pd.read_parquet(%r)' % path, parquet_start(f))]
+        rows, frame = parquet_start(path)
+        given = [('pd.read_parquet(%r)' % path, frame)]
     elif os.stat(path).st_size > FRAME_MOST:
         return 'import pandas as pd; %s\ntoo large to be looked into here' % line
     t = table_of('df', [line], given, 'import pandas as pd')
-    if rows is not None and rows > len(t.frame):
+    if rows > len(t.frame):
         t.total = '%d rows, looked at the first %d' % (rows, len(t.frame))
     if t.frame.index.names != [None]:
         t.notes.append('read as the index: ' + ', '.join(map(repr, t.frame.index.names)))
@@ -98,16 +101,14 @@ def labels(path, line):
     return ['labels: ' + said] * bool(said)
 
 
-def parquet_start(f):
-    """As many rows as time allows, without threads, as pandas makes them."""
-    import pyarrow
-    until, parts = clock() + SECONDS / 2, []
-    for batch in f.iter_batches(batch_size=max(16, 262144 // max(1, len(f.schema_arrow))), use_threads=False):
-        parts.append(batch)
-        if clock() > until:
-            break
+def parquet_start(path):
+    """How many rows a file has, and as many of them as time allows, without threads, as pandas makes them."""
+    import pyarrow.parquet
+    f = pyarrow.parquet.ParquetFile(path, pre_buffer=False)
+    size = max(16, 32768 // max(1, len(f.schema_arrow)))
+    parts = in_time(f.iter_batches(batch_size=size, use_threads=False), SECONDS / 2)
     made = pyarrow.Table.from_batches(parts, schema=f.schema_arrow)
-    return made.to_pandas(use_threads=False)
+    return f.metadata.num_rows, made.to_pandas(use_threads=False)
 
 
 def parquet_header(path):
@@ -124,9 +125,7 @@ def parquet_header(path):
 def array(line, what):
     """What a package reads into arrays with names, or into one. Pickled objects are code, so not loaded."""
     import numpy as np
-    space = {}
-    exec(line, space)
-    data, named = space['data'], {}
+    data, named = run([line])['data'], {}
     if isinstance(data, np.ndarray):
         return '%s\n%s: %s' % (line, what, array_facts(data))
     if hasattr(data, 'visititems'):
@@ -173,11 +172,10 @@ def settings(path, text, encoding, whole):
             heads = ['%s: %s' % (k, clean(data[k] or '', ROW)) for k in ('From', 'To', 'Date', 'Subject')]
             return '\n'.join([line, 'a message; its parts: ' + clean(', '.join(parts), 300)] + heads)
         held = {k: dict(data[k]) for k in data.sections()} if end in ('ini', 'cfg') else data
-        if isinstance(held, dict) and held:
-            return '%s\nan object of %d keys: %s' % (line, len(held), Shape(held).text)
+        named = isinstance(held, dict) and held
+        return '%s\nan object of %d keys: %s' % (line, len(held), Shape(held).text) if named else None
     except Exception:
         return None
-    return None
 
 
 class OwnProposal:
@@ -295,19 +293,20 @@ def web_page(path, text, encoding, whole):
     if not re.search('<table', text, re.I) or not has('pandas') or not has('lxml'):
         return None
     import pandas as pd
-    given = [(repr(path), io.BytesIO(text.encode('utf-8', 'replace')))]
-    code = 'pd.read_html(%r, encoding=%r)'
+    code = 'pd.read_html(%r, encoding=%r)' % (path, encoding)
+
+    def tables(**how):
+        return pd.read_html(io.BytesIO(text.encode('utf-8', 'replace')), encoding='utf-8', **how)
     try:
-        found = run(['import pandas as pd', 'tables = ' + code % (path, 'utf-8')], given)['tables']
+        found = tables()
         largest = max(range(len(found)), key=lambda i: found[i].size)
-        line = 'df = %s[%d]' % (code % (path, encoding), largest)
         frame = found[largest]
         rows = [[cell_text(v) for v in row] for row in frame.head(20).itertuples(index=False)]
         data = any(len(cells) > 2 and all(map(typed, cells[1:])) for cells in zip(*rows))
         if frame.columns[0] == 0 and data and has_header(rows):     # a first row of <td>
-            line = line.replace(')[', ', header=0)[')
-            frame = pd.read_html(given[0][1], encoding='utf-8', header=0)[largest]
-        t = table_of('df', [line], [(line[5:], frame)], 'import pandas as pd')
+            code, frame = code[:-1] + ', header=0)', tables(header=0)[largest]
+        code += '[%d]' % largest
+        t = table_of('df', ['df = ' + code], [(code, frame)], 'import pandas as pd')
     except Exception:
         return None
     if len(found) > 1:

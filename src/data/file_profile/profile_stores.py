@@ -30,46 +30,45 @@ def unpacked(path, packed):
     return raw[:SAMPLE + 1], ''
 
 
+def from_source(said, inner, source):
+    """A profile whose code reads an expression for what is inside, not the file that stood for it."""
+    said = said.replace('open(%r, "rb")' % inner, source)
+    return said.replace('open(%r' % inner, 'io.TextIOWrapper(' + source).replace(repr(inner), source)
+
+
 def compressed(path, packed):
-    named = path.endswith(packed.ending)
-    name = path[:-len(packed.ending)] if named else path
-    module = packed.module
-    read = 'import %s; f = %s.open(%r)\ncompressed with %s' % (module, module, path, packed.name)
+    module, what = packed.module, 'compressed with ' + packed.name
     if not has(module):
-        TROUBLE.append('nothing in the sandbox unpacks %s' % packed.name)
-        return 'compressed with %s, which no package here unpacks: %s is missing' % (packed.name, module)
+        return what + missing('what is ' + what, module)
     raw, wrong = unpacked(path, packed)
+    read = 'import %s, io; raw = %s.open(%r).read()' % (module, module, path)
     if wrong:
         TROUBLE.append('its compressed data ' + ('is cut short' if raw else 'cannot be read'))
-    if wrong and not raw:
-        return '%s, but it cannot be read: %s' % (read, wrong)
-    whole = len(raw) <= SAMPLE
-    if raw.startswith(packed.magic) or not raw:
-        return read + (', twice' if raw else '; it is empty')
+    if not raw:
+        return '%s\n%s%s' % (read, what, ', but it cannot be read: ' + wrong if wrong else '; it is empty')
+    if raw.startswith(packed.magic):
+        return read + '\n' + what + ', twice'
     if raw[257:262] == b'ustar':
         return tar_members(path)
+    named, whole = path.endswith(packed.ending), len(raw) <= SAMPLE
+    name = path[:-len(packed.ending)] if named else path
     said, inner = inner_profile(name, raw[:SAMPLE], whole and not wrong)
+    what += '' if whole else '; only the first %d MiB of what is inside were looked at' % (SAMPLE >> 20)
     if wrong:
-        rest = 'import io, bz2, lzma, zlib; raw = %s.decompress(open(%r, "rb").read())' % (packed.rest, path)
-        said = said.replace('open(%r' % inner, 'io.TextIOWrapper(io.BytesIO(raw)', 1)
-        return '%s\n%s\ncompressed with %s, and cut short: this is what is left' % (
-            rest, said.replace(repr(inner), 'io.BytesIO(raw)')[:MOST - len(rest) - 80], packed.name)
-    if not code_and_facts(said)[0]:
-        read = 'import %s; raw = %s.open(%r).read()' % (module, module, path)
-        more = '' if whole else ', only the first %d MiB of it were looked at' % (SAMPLE >> 20)
-        return '%s\ncompressed with %s: %s%s' % (read, packed.name, said.partition(';')[0], more)
-    fixed = 'pd.read_fwf(' in said      # which does not go by the name
-    method = packed.name if packed.name in ('gzip', 'zstd') else packed.ending[1:]
-    how = '' if named and not fixed else ', compression=%r' % method
-    said = re.sub(r'(pd\.read_\w+\()%s' % re.escape(repr(inner)),
-                  lambda m: m.group(1) + repr(path) + how, said)
-    said = said.replace('open(%r, "rb")' % inner, '%s.open(%r)' % (packed.module, path))
-    if 'open(%r' % inner in said:
-        said = said.replace('open(%r' % inner, '%s.open(%r, "rt"' % (packed.module, path), 1)
-    if packed.module + '.open(' in said:
-        said = 'import %s; %s' % (packed.module, said)
-    more = '' if whole else '\nonly the first %d MiB of what is inside were looked at' % (SAMPLE >> 20)
-    return '%s\ncompressed with %s%s' % (said[:MOST - len(more) - 30], packed.name, more)
+        what += ', and cut short: this is what is left'
+        read = 'import io, bz2, lzma, zlib; raw = %s.decompress(open(%r, "rb").read())' % (packed.rest, path)
+        said = read + '\n' + from_source(said, inner, 'io.BytesIO(raw)')
+    elif not code_and_facts(said)[0]:
+        said = read + '\n' + said.partition(';')[0]
+    else:
+        # pandas unpacks text by itself, mostly by its name
+        method = packed.name if packed.name in ('gzip', 'zstd') else packed.ending[1:]
+        said = said.replace('pd.read_csv(%r' % inner, 'pd.read_csv(%r%s' % (
+            path, '' if named else ', compression=%r' % method))
+        said = from_source(said, inner, '%s.open(%r)' % (module, path))
+        if module + '.open(' in said:
+            said = 'import io, %s; %s' % (module, said)
+    return '%s\n%s' % (said[:MOST - len(what) - 1], what)
 
 
 def tar_members(path):
@@ -111,7 +110,6 @@ def old_office(path, raw):
 
 def document(path, z):
     """The words of a document of Word."""
-    import xml.etree.ElementTree as ET
     read = ('import zipfile, xml.etree.ElementTree as ET; root = ET.fromstring(zipfile.ZipFile(%r).read('
             "'word/document.xml')); "
             "text = '\\n'.join(''.join(t.text or '' for t in p.iter() if t.tag.endswith('}t'))"
@@ -120,10 +118,9 @@ def document(path, z):
         raw = f.read(SAMPLE + 1)
     if len(raw) > SAMPLE or b'<!ENTITY' in raw:
         return read + '\na Word document'
-    root = ET.fromstring(raw)
-    paragraphs = [''.join(t.text or '' for t in p.iter() if t.tag.endswith('}t'))
-                  for p in root.iter() if p.tag.endswith('}p')]
-    tables = sum(e.tag.endswith('}tbl') for e in root.iter())
+    made = run([read])
+    paragraphs = made['text'].split('\n')
+    tables = sum(e.tag.endswith('}tbl') for e in made['root'].iter())
     return '%s\na Word document, %d paragraphs, %d tables; it begins:\n%s' % (
         read, len(paragraphs), tables, '\n'.join(clean(p, ROW) for p in [p for p in paragraphs if p][:5]))
 
