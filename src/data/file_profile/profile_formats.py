@@ -59,14 +59,12 @@ class Place:
     @functools.cached_property
     def keys_are_data(self):
         """Are there many, or are all values alike?"""
-        first, n = {}, 0
-        for v in self.objects[:2000]:
-            n += len(v)
-            for k in v:
-                first.setdefault(k, v[k])
-        rare = len(self.objects) == 1 or 2 * n < min(len(self.objects), 2000) * len(first)
-        if len(first) > (KEYS_MOST if rare else 5 * KEYS_MOST):
+        held = self.objects[:2000]
+        often = collections.Counter(itertools.chain.from_iterable(held))
+        rare = len(held) == 1 or often and 2 * max(often.values()) < len(held)
+        if len(often) > (KEYS_MOST if rare else 5 * KEYS_MOST):
             return True
+        first = {k: v for o in reversed(held[:200]) for k, v in o.items()}
         values = list(first.values())
         return len(values) > 2 and all(alike(values[0], v) for v in values[1:])
 
@@ -92,7 +90,8 @@ class Place:
             rows = self.loops[0].partition(' in ')[2]
         elif self.loops:
             rows = '[%s %s]' % ('{**%s%s}' % (rows, more) if more else rows, ' '.join(self.loops))
-        deep = self.loops and any(type(x) is dict for v in self.objects for x in v.values())
+        inner = [self.member(k) for k in {k for v in self.objects for k in v if type(v[k]) is dict}]
+        deep = self.loops and inner and not any(m.keys_are_data for m in inner)
         return 'pd.%s(%s)' % ('json_normalize' if deep else 'DataFrame', rows)
 
 
@@ -209,6 +208,7 @@ def table_of(name, lines, given=(), first=''):
     """A Table from lines that make a frame, and then of statements for its columns of text."""
     frame = run([first] + lines, given)[name]
     statements, remarks = statements_for_text(frame)
+    gaps = {k: int(n) for k, n in frame.isna().sum().items()}
     lines = lines + [statement(name, *s) for s in statements]
     if statements:
         try:
@@ -217,6 +217,9 @@ def table_of(name, lines, given=(), first=''):
             lines, remarks = lines[:-len(statements)], {}
     t = Table(name, lines, frame)
     t.remarks = remarks
+    lost = [(c, c.missing - gaps.get(c.name, 0)) for c in t.columns] if 'coerce' in ''.join(lines) else []
+    t.notes = ['%r: %d could not be read as %s and are missing then' % (c.name, n, c.kind)
+               for c, n in lost if n]
     return t
 
 
@@ -225,10 +228,10 @@ RECORDS_MOST = 6                # lists of records that are read as frames
 
 def frames(places, code, first, given):
     """[Table] of the largest of these places. code: what gives the expression for one."""
-    places = [p for p in places if code(p)]
-    largest = sorted(places, key=lambda p: -len(p.values))[:RECORDS_MOST]
+    found = [(p, code(p)) for p in places]
+    largest = sorted([p for p, line in found if line], key=lambda p: -len(p.values))[:RECORDS_MOST]
     tables, until = [], clock() + SECONDS
-    for p in places:
+    for p, line in found:
         if p not in largest or tables and clock() > until:
             continue
         title = next((str(k) for k in reversed(p.path) if k != '*'), '')
@@ -237,7 +240,7 @@ def frames(places, code, first, given):
         while name in [t.name for t in tables]:
             name += '_'
         try:
-            tables.append(table_of(name, ['%s = %s' % (name, code(p))], given, first))
+            tables.append(table_of(name, ['%s = %s' % (name, line)], given, first))
         except Exception:
             pass                        # unlike things are not one table
     while len(tables) > 1 and sum(LEAST + sum(map(len, t.code())) for t in tables) > MOST - 3 * LEAST:
@@ -289,6 +292,9 @@ def distinct(pairs):
     return value
 
 
+NEXT = r'}\s*\n\s*{'            # between objects; never within a text, which has no line end
+
+
 def json_text(path, text, encoding, whole):
     import json
     enc = '' if encoding == 'utf-8' else ', encoding=%r' % encoding
@@ -297,8 +303,17 @@ def json_text(path, text, encoding, whole):
         with open(path, encoding=encoding) as f:
             text = f.read(JSON_MOST + 1)
 
+    behind = re.sub(NEXT, '},{', text) if whole and re.search(NEXT, text) else ''
     try:
-        value = json.loads(text, object_pairs_hook=distinct)
+        try:
+            value = json.loads(text, object_pairs_hook=distinct)
+        except json.JSONDecodeError:
+            if not behind:
+                raise
+            text = '[%s]' % behind
+            value = json.loads(text, object_pairs_hook=distinct)
+            read = ("import json, re; data = json.loads('[' + re.sub(%r, '},{', open(%r%s).read()) + ']'" % (
+                NEXT, path, enc), ')')
     except RecursionError:
         return ''.join(read) + '\nJSON, nested very deep'
     except ValueError:
@@ -335,12 +350,13 @@ def json_lines(path, text, encoding, whole):
             if bad > len(items):
                 return None
     enc = '' if encoding == 'utf-8' else ', encoding=%r' % encoding
-    read = 'import json; data = [json.loads(s', ') for s in open(%r%s) if s.strip()]' % (path, enc)
+    strict = ', strict=False' * any('NUL' in t for t in TROUBLE)        # which open() leaves in the text
+    read = 'import json; data = [json.loads(s' + strict, ') for s in open(%r%s) if s.strip()]' % (path, enc)
     more = '' if whole else ', in the first %d MiB' % (SAMPLE >> 20)
     more = more if len(items) + bad == len(lines) else ', of about %d' % count_rows(path)
     if bad:
         read = ('import json; data = []\nfor s in open(%r%s):' % (path, enc) +
-                '\n    try: data.append(json.loads(s', '))\n    except ValueError: pass')
+                '\n    try: data.append(json.loads(s' + strict, '))\n    except ValueError: pass')
         TROUBLE.append('%d line%s not JSON' % (bad, ' is' if bad == 1 else 's are'))
         more += '; %s, left out' % TROUBLE[-1]
     said = described(read, lambda **how: [json.loads(s, **how) for s in good] if how else items,
@@ -369,7 +385,7 @@ def xml_text(path, text, encoding, whole):
     for prefix, uri in re.findall(r'\sxmlns(?::([\w.-]+))?="([^"]+)"', text):
         names.setdefault(uri, prefix or 'x')
     repeated = {(e.tag, tag) for e in root.iter()
-                for tag, n in collections.Counter(child.tag for child in e).items() if n > 1}
+                for tag, n in collections.Counter(child.tag for child in e if len(e) > 1).items() if n > 1}
 
     def name(tag):
         uri, _, local = tag.rpartition('}')
@@ -396,6 +412,10 @@ def xml_text(path, text, encoding, whole):
             return ''
         own = {k: uri for uri, k in names.items() if any(step.startswith(k + ':') for step in p.path[1:])}
         args = (', namespaces=%r' % own) * bool(own) + (', encoding=%r' % encoding) * (encoding != 'utf-8')
+        cells = {k: [v[k] for v in p.objects if type(v.get(k)) is str and v[k]] for k in sorted(keys)}
+        plans = {k: held and numbers(held, len(held) < len(p.objects)) for k, held in cells.items()}
+        texts = [re.sub('^@?(.*:)?', '', k) for k, plan in plans.items() if plan and plan.kind == 'code']
+        args += ', dtype=' + dtypes(texts) if texts else ''
         lost = ', '.join(dict.fromkeys(k for v in p.objects for k in v if type(v[k]) is list))
         lost = '  # of each of these only the last is kept: ' + clean(lost, ROW) if lost else ''
         return "pd.read_xml(%r, xpath=%r%s, parser='etree')%s" % (

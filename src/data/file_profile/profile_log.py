@@ -5,9 +5,11 @@ LOG_HEAD = 1 << 19              # characters in which the form is sought
 LOG_LINE = 2000                 # characters of a line that are examined
 LOG_SECONDS = 1.5
 LOG_NAMES, LOG_TIMES = 200, 2000         # most columns; times from which their form is proposed
-DAY = r'\d{1,4}[-/.]\d\d?[-/.]\d{1,4},?[T ]'
+DAY = r'\d{1,4}[-/.](?:\d\d?|[A-Z][a-z]{2})[-/.]\d{1,4},?[T ]'
 DAY_CLOCK = r'\d\d?:\d\d:\d\d(?:[.,]\d+)?(?: [AP]M)?(?! [AP]M)(?:Z|[+-]\d\d:?\d\d)?'
-WARNINGS = 'TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|SEVERE|CRIT(?:ICAL)?|ALERT|EMERG|FATAL|PANIC'
+WARNINGS = ('TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|SEVERE|CRIT(?:ICAL)?|ALERT|EMERG(?:ENCY)?|FATAL|PANIC|'
+            'LOG|DETAIL|HINT|STATEMENT')        # the last four are PostgreSQL's
+BEHIND = r'(?:[] :|]|-(?!\d))*'         # between a time or a level and a message, which may be -1
 
 # {word} stands for a group of that name. What the groups match; where nothing is said, anything but blanks.
 PIECES = {'time': '(?:%s)?%s' % (DAY, DAY_CLOCK), 'level': '(?i:%s)' % WARNINGS, 'message': '.*',
@@ -37,8 +39,8 @@ LOG_FORMS = (
     ("Ruby's form", r'[DIWEFA], \[(?P<time>\S+) #{pid}\] +(?P<level>[A-Z]+) -- (?P<program>[^:]*): {message}',
      ''),
     ('a level in each line',
-     r'\[?{time}[] ]{where}\b{level}\b(?:(?<=[A-Z])|(?=[]:]))[] :|-]*{message}', ''),
-    ('a level in each line', r'\[?{level}\]?[ :]+\[?{time}\]?[ :-]*{message}', ''),
+     r'\[?{time}[] ]{where}\b{level}\b(?:(?<=[A-Z])|(?=[]:]))' + BEHIND + '{message}', ''),
+    ('a level in each line', r'\[?{level}\]?[ :]+\[?{time}' + BEHIND + '{message}', ''),
     ("Android's form (logcat)", r'(?P<time>\d\d-\d\d \d\d:\d\d:\d\d\.\d+) +{pid} +{thread} '
      r'(?P<level>[VDIWEFA]) (?P<program>[^:]{1,80}?)\s*: ?{message}', '%m-%d %H:%M:%S.%f'),
     ("HDFS's form", r'(?P<time>\d{6} \d{6}) {thread} (?P<level>[A-Z]+) (?P<where>[^\s:]+): {message}',
@@ -58,7 +60,8 @@ LOG_FORMS = (
     ("the kernel's form", r'(?:<\d+>)?\[ *(?P<time>\d+\.\d{6})\] {message}', ''),
 )
 # Tried last, when the file is not a table either
-TIMED_FORMS = (('a time in each line', r'\[?(?P<time>%s%s)\]?[ :-]+{message}' % (DAY, DAY_CLOCK), ''),)
+TIMED_FORMS = (('a time in each line',
+                r'\[?(?P<time>%s%s)(?=[] :-])%s{message}' % (DAY, DAY_CLOCK, BEHIND), ''),)
 VARIES = re.compile(r'"[^"]*"|\'[^\']*\'|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]+)*\b|0x[0-9a-fA-F]+'
                     r'|[^\s=:,()/\[\]]*\d[^\s=:,()/\[\]]*')
 COLOUR = r'\x1b\[[\d;]*m'
@@ -73,12 +76,14 @@ def message_shape(text):
 def log_form(text, forms):
     """The form that most of the first lines have. Lines that continue a message (a traceback, say) have none,
     so if the first line matches, one line in five is enough."""
-    head = [s[:LOG_LINE] for s in re.sub(COLOUR, '', text[:LOG_HEAD]).split('\n') if s.strip()][:200]
+    head = re.sub(COLOUR, '', text[:LOG_HEAD]).split('\n')
+    head = [s[:LOG_LINE] for s in head if s.strip() and s[0] != '#'][:200]
     for name, pattern, when in forms:
         pattern = re.sub(r'\{([a-z]+)\}', lambda m: '(?P<%s>%s)' % (m[1], PIECES.get(m[1], r'\S+')), pattern)
         match = re.compile(pattern).match
         fit = sum(1 for s in head if match(s))
-        if fit >= 3 and (fit >= 0.8 * len(head) or match(head[0]) and fit >= 0.2 * len(head)):
+        if fit >= 3 and (fit >= 0.8 * len(head)
+                         or '<message>' in pattern and match(head[0]) and fit >= 0.2 * len(head)):
             return name, pattern, when
     return None
 
@@ -98,7 +103,7 @@ def log_times(times, when, whole):
     if len(days) > 1:                   # is 17/06/09 in June? Then the log is of the shortest time
         when = min(days, key=days.get)
     found = column_plan('time', dict.fromkeys(some, 1))
-    code = found.code
+    code = found.code or 'pd.to_datetime({})' * bool(date_forms(some[0]))
     if when:
         code = 'pd.to_datetime({}, format=%r)' % when
     elif whole and len({t[-5:] for t in times}) == 1:       # hours of the day as they were there
