@@ -7,8 +7,8 @@ LOG_SECONDS = 1.5
 LOG_NAMES, LOG_TIMES = 200, 2000         # most columns; times from which their form is proposed
 DAY = r'\d{1,4}[-/.](?:\d\d?|[A-Z][a-z]{2})[-/.]\d{1,4},?[T ]'
 DAY_CLOCK = r'\d\d?:\d\d:\d\d(?:[.,]\d+)?(?: [AP]M)?(?! [AP]M)(?:Z|[+-]\d\d:?\d\d)?'
-WARNINGS = ('TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|SEVERE|CRIT(?:ICAL)?|ALERT|EMERG(?:ENCY)?|FATAL|PANIC|'
-            'LOG|DETAIL|HINT|STATEMENT')        # the last four are PostgreSQL's
+WARNINGS = ('TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|SEVERE|CRIT(?:ICAL)?|ALERT|EMERG(?:ENCY)?|FATAL|'
+            'PANIC|LOG|DETAIL|HINT|STATEMENT')        # the last four are PostgreSQL's
 BEHIND = r'(?:[] :|]|-(?!\d))*'         # between a time or a level and a message, which may be -1
 
 # {word} stands for a group of that name. What the groups match; where nothing is said, anything but blanks.
