@@ -111,17 +111,6 @@ def parquet_start(path):
     return f.metadata.num_rows, made.to_pandas(use_threads=False)
 
 
-def parquet_header(path):
-    """What tells whether two files are alike; None without pyarrow."""
-    if not has('pyarrow'):
-        return None
-    import pyarrow.parquet
-    try:
-        return ','.join('%s %s' % (clean(x.name, CELL), x.type) for x in pyarrow.parquet.read_schema(path))
-    except (OSError, ValueError):
-        return 'not readable'
-
-
 def array(line, what):
     """What a package reads into arrays with names, or into one. Pickled objects are code, so not loaded."""
     import numpy as np

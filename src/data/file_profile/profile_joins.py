@@ -156,8 +156,8 @@ def siblings(path):
 
 def variable(path, alone):
     """What to call what a file is read into: by its own name, unless it is the only one."""
-    if not siblings(path):
-        return alone
+    if PARTS or not siblings(path):
+        return PARTS[0].variable if PARTS else alone
     stem = os.path.basename(path).split('.', 1)[0]
     return identifier(stem, '') or identifier('%s_%s' % (alone, stem), alone + '2')
 
@@ -188,9 +188,9 @@ def joins_with_files(t, path):
     changed, tables, room, until = os.stat(path).st_mtime_ns, [t], SAMPLE, clock() + SECONDS
     older = [other for time, other in siblings(path) if time <= changed
              and other.lower().endswith(('.csv', '.tsv')) and os.path.getsize(other) <= SAMPLE]
-    together = parts_of_one(t, path, older) if older else []
+    together = parts_of_one(t, path, older) if older and not PARTS else []
     known = TROUBLE[:]                  # that of the others is none of this file
-    for other in older[:4] if not together else ():
+    for other in older[:4] if not together + PARTS else ():
         room -= os.path.getsize(other)
         if room < 0 or clock() > until:
             break
@@ -202,45 +202,6 @@ def joins_with_files(t, path):
     joined, lines = join_all(tables)
     others = [line for u in joined if u is not t for line in u.code()]
     return together or (others + lines if t in joined else [])
-
-
-def parts_of_one(t, path, older):
-    """The lines that put this file below all older ones of the same columns, such as one for each month."""
-    read = re.fullmatch(r'\w+ = (pd\.read_csv\(.*\))', t.lines[0])
-    if not read or not table_form(t.name, names_of(t)):
-        return []
-    first = first_line(path)
-    same = [other for other in older if kind_of(other) == kind_of(path) and first_line(other) == first]
-    paths = same[::-1] + [path]
-    other = [os.path.basename(p) for p in older if p not in same and kind_of(p) == kind_of(path)
-             and re.sub(r'\d+', '0', os.path.basename(p)) == re.sub(r'\d+', '0', os.path.basename(path))]
-    listed = repr(paths) if len(repr(paths)) < 400 else None
-    if not listed:
-        start = os.path.commonprefix(paths)
-        pattern = '%s*%s' % (start, kind_of(path))
-        listed = 'sorted(glob.glob(%r))' % pattern
-    if not same:
-        return []
-    label = '' if 'file' in names_of(t) else ".assign(file=f.split('/')[-1].split('.')[0])"
-    lines = ['together = pd.concat([%s%s for f in %s], ignore_index=True)' % (
-        read[1].replace(repr(path), 'f', 1), label, listed)]
-    lines += [re.sub(r'\b%s\[' % t.name, 'together[', line) for line in t.lines[1:]]
-    if 'glob.' in listed:
-        import glob
-        if set(glob.glob(pattern)) != set(paths):
-            return []
-        lines[0] = 'import glob; ' + lines[0]
-    if sum(map(os.path.getsize, paths)) <= 4 * SAMPLE:
-        try:
-            lines[0] += '  # ' + count(len(run(['import pandas as pd'] + lines)['together']), 'row')
-            lines[0] += ', without those with other columns: ' + clean(', '.join(other), 80) if other else ''
-        except Exception:
-            return []                   # they are not as much alike as their first lines are
-    return lines
-
-
-def names_of(t):
-    return [c.name for c in t.columns]
 
 
 def table_form(title, names):

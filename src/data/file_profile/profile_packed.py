@@ -1,8 +1,6 @@
 # profile_packed.py - the part of file_profile.py for what holds other data: ZIP, and for pictures.
 # What unpacks to much more than it is costs a bounded part of it.
 
-DATA = ('.csv', '.tsv', '.json', '.jsonl', '.ndjson', '.txt', '.log', '.xml', '.geojson')
-
 
 def inner_profile(name, raw, whole):
     """(the profile of what was inside, the path that it names): of the bytes at its beginning."""
@@ -56,65 +54,8 @@ def zip_members(path, z, infos):
         facts.append('unpacked it has %d bytes, and only %d are free here: read its members one by one'
                      % (total, disk.f_bavail * disk.f_frsize))
     files = [(i.filename, i.file_size) for i in infos if not i.flag_bits & 1]
-    return members('import io, zipfile; z = zipfile.ZipFile(%r)' % path, 'z.open(%r)', z.namelist, files,
-                   z.open, facts)
-
-
-def members(opened, member, names, files, opener, facts):
-    """The profile of an archive: of the first of its files that is data, or of all tables that are like it.
-    opened: the line that opens it; member: an expression that opens a file; names: what lists them; files:
-    [(name, size)]."""
-    def read(name, most):
-        with opener(name) as f:
-            return f.read(most)
-
-    files = [f for f in files if not os.path.basename(f[0]).startswith('._')]      # of a Mac
-    first = next((name for name, _ in files if name.lower().endswith(DATA)), None)
-    if not first:
-        return '\n'.join([opened] + facts)
-    same = [f for f in files if kind_of(f[0]) == kind_of(first)]
-    parts = members_alike(read, same)
-    raw = b''.join(parts) if parts else read(first, SAMPLE + 1)
-    said, inner = inner_profile(first, raw[:SAMPLE], len(raw) <= SAMPLE)
-    said = said.replace('open(%r' % inner, 'io.TextIOWrapper(' + member % first)
-    reading, told_of = code_and_facts(said.replace(repr(inner), member % first))
-    title = clean(first, 80)
-    if parts and 'skiprows' not in reading:
-        listed = '%s.%s()' % (member[0], names.__name__)
-        reading, told_of = all_members(reading, told_of, member, [name for name, _ in same], listed)
-        title = '%d files with the same columns' % len(parts)
-    return '\n'.join(filter(None, [opened, reading] + facts + ['%s:\n%s' % (title, told_of)]))
-
-
-def members_alike(read, same):
-    """The bytes of all these tables, with one header; none if some have another one, or if they are too large
-    together."""
-    table = has('pandas') and kind_of(same[0][0]) in ('.csv', '.tsv')
-    if not table or not 1 < len(same) <= ALIKE_MOST or sum(size for _, size in same) > SAMPLE:
-        return []
-    parts = [read(name, SAMPLE).rstrip(b'\r\n') + b'\n' for name, _ in same]
-    heads = {part.partition(b'\n')[0].strip() for part in parts}
-    return [] if len(heads) > 1 else parts[:1] + [part.partition(b'\n')[2] for part in parts[1:]]
-
-
-def all_members(reading, facts, member, names, listed):
-    """The code for one table, made into code that reads them all, and their names as a column."""
-    own = re.escape(member % names[0])
-    call = re.search(r'(\w+) = (pd\.read_\w+\(%s.*\))$' % own, reading, re.M)
-    if not call:
-        return reading, facts
-    one = call[2].replace(member % names[0], member.replace('%r', 'n'))
-    if len(repr(names)) < 300:
-        listed = repr(names)
-    else:
-        end = os.path.splitext(names[0])[1]
-        listed += " if n.endswith(%r) and n.split('/')[-1][:2] != '._'" % end
-    each = "%s.assign(file=n.split('/')[-1]) for n in %s" % (one, listed)
-    ends = sorted(name.split('/')[-1] for name in names)
-    shown = ', '.join(ends)
-    told = ", 'file' (text: %s)" % (shown if len(shown) < 110 else '%d different' % len(ends))
-    facts = re.sub(r'(?m)^(.*, columns: .*)$', lambda m: m[1] + told, facts, count=1)
-    return reading.replace(call[0], '%s = pd.concat([%s], ignore_index=True)' % (call[1], each)), facts
+    opened = 'import io, zipfile; z = zipfile.ZipFile(%r)' % path
+    return '\n'.join([opened] + members(z, 'z.namelist()', 'z.open(%r)', files, z.open, facts))
 
 
 # how the file begins, and what it is called

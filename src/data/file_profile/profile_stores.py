@@ -91,10 +91,11 @@ def tar_members(path):
     number = 'over ' * more + count(len(files), 'file')
     facts = ['a tar archive of %s: %s%s' % (number, clean(shown, 500), cut)]
     try:
-        return members(opened, 't.extractfile(%r)', tarfile.TarFile.getnames, files,
-                       lambda name: t.extractfile(held[name]), facts)
+        facts = members(t, '[]' if more else 't.getnames()', 't.extractfile(%r)', files,
+                        lambda name: t.extractfile(held[name]), facts)
     except Exception:                   # the file itself is cut short
-        return '\n'.join([opened] + facts)
+        pass
+    return '\n'.join([opened] + facts)
 
 
 def old_office(path, raw):
