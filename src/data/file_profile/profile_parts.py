@@ -62,8 +62,7 @@ class Parts:
         if len(self.seen) < len(self.paths):
             title = '%d files that begin alike, looked at %d' % (len(self.paths), len(self.seen))
         title += '; %s alone' % clean(next(iter(self.paths)).split('/')[-1], 80) * alone
-        imports = 'import glob, pandas' if 'glob.' in self.listed else 'import pandas'
-        return whole.replace('import pandas', imports, 1), '%s:\n%s' % (title, facts)
+        return 'import glob; ' * ('glob.' in self.listed) + whole, '%s:\n%s' % (title, facts)
 
 
 def beginning_of(path):
@@ -162,8 +161,7 @@ def parts_of_one(t, path, older):
     made = parts and parts.profile()
     if not made:
         return []
-    code = re.sub('^import (glob, |)pandas as pd; ', lambda m: 'import glob; ' * bool(m[1]), made[0])
-    lines = code.split('\n')
+    lines = made[0].replace('import pandas as pd; ', '', 1).split('\n')
     shape = re.sub(r'\d+', '0', os.path.basename(path))
     other = [os.path.basename(p) for p in paths if p not in same
              and re.sub(r'\d+', '0', os.path.basename(p)) == shape]
