@@ -25,7 +25,7 @@ def run(lines, given=None):
     for i, (text, value) in enumerate(given or ()):
         code = code.replace(text, '_given%d' % i)
         space['_given%d' % i] = value
-    for parts in PARTS:
+    for parts in ALL_PARTS:
         space['_parts'] = parts
         code = parts.reading(code, '_parts.paths[f]', '_parts.seen', '_parts.concat')
     with contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():

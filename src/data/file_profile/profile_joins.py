@@ -156,8 +156,8 @@ def siblings(path):
 
 def variable(path, alone):
     """What to call what a file is read into: by its own name, unless it is the only one."""
-    if PARTS or not siblings(path):
-        return PARTS[0].variable if PARTS else alone
+    if ALL_PARTS or not siblings(path):
+        return ALL_PARTS[0].variable if ALL_PARTS else alone
     stem = os.path.basename(path).split('.', 1)[0]
     return identifier(stem, '') or identifier('%s_%s' % (alone, stem), alone + '2')
 
@@ -188,9 +188,9 @@ def joins_with_files(t, path):
     changed, tables, room, until = os.stat(path).st_mtime_ns, [t], SAMPLE, clock() + SECONDS
     older = [other for time, other in siblings(path) if time <= changed
              and other.lower().endswith(('.csv', '.tsv')) and os.path.getsize(other) <= SAMPLE]
-    together = parts_of_one(t, path, older) if older and not PARTS else []
+    together = parts_of_one(t, path, older) if older and not ALL_PARTS else []
     known = TROUBLE[:]                  # that of the others is none of this file
-    for other in older[:4] if not together + PARTS else ():
+    for other in older[:4] if not together + ALL_PARTS else ():
         room -= os.path.getsize(other)
         if room < 0 or clock() > until:
             break

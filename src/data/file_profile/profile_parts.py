@@ -9,7 +9,7 @@ import shutil
 import stat
 import tempfile
 
-PARTS = []                      # what stands for all parts, while the first of them is looked at
+ALL_PARTS = []                      # what stands for all parts, while the first of them is looked at
 PARTS_MOST, PARTS_BYTES = 300, 8 << 20         # of one table: how many are compared, and how much is read
 LISTED = 400                    # characters of a list of names; instead of a longer one stands a pattern
 NAMES_MOST = 420                # characters of the names in a folder
@@ -45,7 +45,7 @@ class Parts:
     def profile(self):
         """(the code that reads all, what is told of them); None: no line reads them all."""
         known = TROUBLE[:]
-        PARTS.append(self)
+        ALL_PARTS.append(self)
         try:
             code, facts = code_and_facts(file_profile(self.first))
             whole, alone = self.reading(code, self.each, self.listed), self.rows is None
@@ -57,12 +57,13 @@ class Parts:
             TROUBLE[:] = known
             return None
         finally:
-            PARTS.pop()
+            ALL_PARTS.pop()
         title = '%d files with the same columns' % len(self.paths)
         if len(self.seen) < len(self.paths):
             title = '%d files that begin alike, looked at %d' % (len(self.paths), len(self.seen))
         title += '; %s alone' % clean(next(iter(self.paths)).split('/')[-1], 80) * alone
-        return 'import glob; ' * ('glob.' in self.listed) + whole, '%s:\n%s' % (title, facts)
+        imports = 'glob, pandas as pd' if 'glob.' in self.listed else 'pandas as pd'
+        return whole.replace('pandas as pd', imports, 1), '%s:\n%s' % (title, facts)
 
 
 def beginning_of(path):
@@ -161,7 +162,7 @@ def parts_of_one(t, path, older):
     made = parts and parts.profile()
     if not made:
         return []
-    lines = made[0].replace('import pandas as pd; ', '', 1).split('\n')
+    lines = re.sub('^import pandas as pd; |, pandas as pd', '', made[0], count=1).split('\n')
     shape = re.sub(r'\d+', '0', os.path.basename(path))
     other = [os.path.basename(p) for p in paths if p not in same
              and re.sub(r'\d+', '0', os.path.basename(p)) == shape]
