@@ -1,8 +1,10 @@
 """The profiles of JSON, packed files, databases and whatever else is no table of text, and of hostile files."""
+import contextlib
 import gzip
 import itertools
 import json
 import os
+import pathlib
 import re
 import sqlite3
 import struct
@@ -391,3 +393,28 @@ def test_hostile_json(tmp_path):
     assert "'\\u202eabc'" in text
     assert 'up to 7 keys' in said(tmp_path, 'o.json', json.dumps([{'k%d' % (i * 7 + k): k for k in range(7)} for i in range(3000)]))
     assert '30000 keys' in said(tmp_path, 'm.json', json.dumps({'k%d' % i: {'v': i} for i in range(30000)}))
+
+
+@pytest.mark.skipif(not pandas_here, reason='pandas')
+def test_a_large_member_is_read_to_its_end(tmp_path):
+    """What of a member was not looked at may have dates and numbers that are none: its lines do not raise."""
+    rows = ['2024-01-%02d,%d,%s' % (i % 28 + 1, i, 'x' * 40) for i in range(130000)]
+    with zipfile.ZipFile(tmp_path / 'days.zip', 'w', zipfile.ZIP_DEFLATED) as z:
+        z.writestr('days.csv', 'day,n,text\n' + '\n'.join(rows) + '\n2020-13-45,none,y\n')
+    text = prof.profile(str(tmp_path / 'days.zip'))
+    df = frame(text)['df']
+    assert len(df) == 130001 and df['day'].isna().sum() == df['n'].isna().sum() == 1 and 'datetime64' in str(df['day'].dtype), text
+    assert 'over 1' in text and 'at the end' not in text, text
+
+
+@pytest.mark.skipif(not pandas_here, reason='pandas')
+def test_a_compressed_database_is_unpacked(tmp_path):
+    unpacked = pathlib.Path('/tmp/shop-%d.db' % os.getpid())
+    with contextlib.closing(sqlite3.connect(tmp_path / unpacked.name)) as con, con:
+        con.execute('create table goods (name text, price real)')
+        con.executemany('insert into goods values (?, ?)', [('tea', 2.5), ('jam', 4.0)])
+    text = said(tmp_path, unpacked.name + '.gz', gzip.compress((tmp_path / unpacked.name).read_bytes()))
+    try:
+        assert list(frame(text)['df' if 'df = ' in text else 'goods']['price']) == [2.5, 4.0], text
+    finally:
+        unpacked.unlink(missing_ok=True)

@@ -134,6 +134,8 @@ OWN = [
     ('precincts.csv', 'p,n\n' + rows('%(i)d,1\n', 110) + 'School8,1\n', "df['p'][110] == 'School8'"),
     ('less.csv', 'v,n\n' + rows('%(dot)s,1\n', 110) + '<5,1\n<5,2\n', "df['v'][111] == '<5'"),
     ('slip.csv', 'v,n\n' + rows('%(dot)s,1\n', 110) + 'n/k,1\n', "df['v'].dtype == 'float64' and \"'v': 1 of 111 could not be read as numbers\" in said"),
+    ('codes.csv', 'unit;n\n' + rows('TL%(i)d;1\n'), "df['unit'][1] == 'TL1'"),
+    ('hosts.csv', 'host;n\n' + rows('10.100.200.1%(i)02d;1\n'), "df['host'][1] == '10.100.200.101'"),
     ('matrix.csv', ',0,1,2\n' + rows('%(i)d,0.5,1.5,2.5\n'), "[str(c) for c in df][1:] == ['0', '1', '2'] and len(df) == 20"),
     ('first_year.csv', 'tag;n\n' + ''.join('14-%02d-%02d;%d\n' % (i % 12 + 1, i + 1, i) for i in range(25)), "df['tag'][0].year == df['tag'][24].year == 2014"),
     ('few.rdb', '# of it\nid\tn\tday\n11S\tN\tD\na\t1\t2020-01-01\nb\t2\t2020-01-02\n', "len(df) == 2 and df['n'].sum() == 3 and 'types: 11S, N, D' in said"),

@@ -16,6 +16,7 @@ CURRENCY = r'R\$|[$€£¥%₹]|kr|Kč|zł|Ft|TL|EUR|USD|GBP|CHF|JPY|CNY|INR|BRL
            'PLN|CZK|HUF|TRY|ZAR'
 AMOUNT = re.compile(r"[(+−-]*\s*(?P<before>%s)?\s*[+−-]?(?P<core>[\d.,'’٫٬\s]+([eE][+-]?\d+)?)"
                     r'(?P<behind>%s)?\s*[)−-]?' % (CURRENCY, CURRENCY))
+CODE = re.compile(r'[A-Za-z]+\d+|\d{1,3}(\.\d{1,3}){3}')       # TL14, or an address of the internet
 CLOCK = re.compile(r'\d{1,3}:[0-5]\d:[0-5]\d(\.\d+)?')
 SPAN = re.compile(r'(\d+(\.\d+)?\s*(days?|d|hours?|hr|h|minutes?|min|m|seconds?|sec|s)\s*)+')
 MONTHS = ('jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec')
@@ -229,7 +230,7 @@ def amount(text):
 def amounts(values, decimal):
     """Numbers with marks between thousands, a decimal comma, brackets, signs, or other digits."""
     found = list(map(amount, values))
-    if not all(found):
+    if not all(found) or all(CODE.fullmatch(v.strip()) for v in values):
         return None
     signs = {(m['before'] or '') + (m['behind'] or '') for m in found}
     cores = [m['core'].strip() for m in found]

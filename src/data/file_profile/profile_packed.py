@@ -10,11 +10,12 @@ def inner_profile(name, raw, whole):
     try:
         inner = os.path.join(folder, os.path.basename(name) or 'data')
         with open(inner, 'wb') as f:
-            f.write(raw if whole else raw[:raw.rfind(b'\n') + 1] or raw)
-        said = file_profile(inner)
+            f.write(raw if whole or len(raw) > SAMPLE else raw[:raw.rfind(b'\n') + 1] or raw)
+        said = file_profile(inner)      # which takes what is longer than a sample for a part
         if not whole:
             code, facts = code_and_facts(said)
-            facts = re.sub(r'\b(\d+ (rows?|records?|lines)\b)', r'over \1', facts, count=1)
+            facts = re.sub(r'\b(?:about )?(\d+ (rows?|records?|lines)\b)', r'over \1', facts, count=1)
+            facts = re.sub(', looked at .* at the end', '', facts, count=1)
             said = '\n'.join(filter(None, [code, facts]))
         return said, inner
     finally:

@@ -205,7 +205,7 @@ def members(archive, names, member, files, opener, facts):
         shutil.rmtree(place, True)
     if made:
         return [made[0], *facts, made[1], *other]
-    said, inner = inner_profile(first, raw[:SAMPLE], len(raw) <= SAMPLE)
+    said, inner = inner_profile(first, raw, len(raw) <= SAMPLE)
     said = said.replace('open(%r' % inner, 'io.TextIOWrapper(' + member % first)
     code, told_of = code_and_facts(said.replace(repr(inner), member % first))
     return [code] * bool(code) + [*facts, clean(first, 80) + ':', told_of, *other]

@@ -52,7 +52,7 @@ def compressed(path, packed):
         return tar_members(path)
     named, whole = path.endswith(packed.ending), len(raw) <= SAMPLE
     name = path[:-len(packed.ending)] if named else path
-    said, inner = inner_profile(name, raw[:SAMPLE], whole and not wrong)
+    said, inner = inner_profile(name, raw, whole and not wrong)
     what += '' if whole else '; only the first %d MiB of what is inside were looked at' % (SAMPLE >> 20)
     if wrong:
         what += ', and cut short: this is what is left'
@@ -65,6 +65,10 @@ def compressed(path, packed):
         method = packed.name if packed.name in ('gzip', 'zstd') else packed.ending[1:]
         said = said.replace('pd.read_csv(%r' % inner, 'pd.read_csv(%r%s' % (
             path, '' if named else ', compression=%r' % method))
+        if 'sqlite3.connect(' in said:  # which opens files alone
+            unpacked_to = os.path.join('/tmp', os.path.basename(name))
+            said = 'import shutil; shutil.copyfileobj(%s.open(%r), open(%r, "wb"))\n%s' % (
+                module, path, unpacked_to, said.replace(repr(inner), repr(unpacked_to)))
         said = from_source(said, inner, '%s.open(%r)' % (module, path))
         if module + '.open(' in said:
             said = 'import io, %s; %s' % (module, said)

@@ -467,7 +467,7 @@ def sampled(path, encoding):
     """Whole lines of a large file: its beginning, some of its middle, and its end."""
     size, parts = os.path.getsize(path), []
     with open(path, 'rb') as f:
-        for at, most in (0, NEAR), (size // 2, FAR), (size - FAR, FAR):
+        for at, most in (0, NEAR), (max(NEAR, size // 2), FAR), (max(NEAR, size - FAR), FAR):
             f.seek(at)
             part = f.read(most)
             parts.append(part[part.find(b'\n') + 1 if at else 0:part.rfind(b'\n') + 1])
