@@ -258,6 +258,23 @@ def test_gaps_that_no_merged_cells_made_are_not_filled(tmp_path):
     assert df['a'].isna().sum() == 5
 
 
+def test_cells_that_are_merged_in_the_header_fill_nothing(tmp_path):
+    rows = [[i if i != 4 else None, i + .5, i + .5] for i in range(8)]
+    df = sheet(tmp_path, [['Town', 'Sales', None], ['Name', 'Net', 'Net'], [None, '2023', '2024'], *rows], 'A2:A3')[1]
+    assert len(df) == 8 and df.iloc[:, 0].isna().sum() == 1
+
+
+def test_files_of_one_form_are_never_joined(tmp_path):
+    """Where no line reads them all, since one is in another encoding, they are not joined on what they have in common."""
+    for i, year in enumerate((2004, 2009, 2014)):
+        text = 'Sno,Ort,Menge\n' + ''.join('%d,Köln,%d\n' % (k, k * 7) for k in range(20))
+        path = tmp_path / ('list.%d.csv' % year)
+        path.write_bytes(text.encode('cp1252' if i == 1 else 'utf-8'))
+        os.utime(path, (1e9 + i, 1e9 + i))
+    said = prof.profile(str(path))
+    assert '.merge(' not in said and 'list_2014 = pd.read_csv(' in said and 'Köln' in said, said
+
+
 def test_amounts_and_dates_that_a_workbook_has_as_text(tmp_path):
     df = sheet(tmp_path, [['zip', 'when', 'sum'], *(['0%04d' % i, '%02d.01.2024' % (i + 1), '1.234,%02d' % i] for i in range(15))])[1]
     assert df['zip'][1] == '00001' and df['when'][12].day == 13 and df['sum'][1] == 1234.01

@@ -67,6 +67,9 @@ def reference(a, b):
     """The best pair of columns of two tables of which one holds keys of the other, where each is once; how
     many rows find theirs, and how many keys nothing refers to. None: there is no such pair."""
     found, best = None, 0.5
+    names, others = ({c.name for c in t.columns} for t in (a, b))
+    if 3 * len(names & others) > 2 * max(len(names), len(others)) > 2:
+        return None                     # they are parts of one
     for x, y in itertools.product(a.columns[:60], b.columns[:60]):
         refer = related(x.name, a.name, y.name) or related(y.name, b.name, x.name)
         if isinstance(x.name, int) or not refer or not comparable(x, y) or not (x.once() or y.once()):
@@ -158,7 +161,7 @@ def variable(path, alone):
     """What to call what a file is read into: by its own name, unless it is the only one."""
     if ALL_PARTS or not siblings(path):
         return ALL_PARTS[0].variable if ALL_PARTS else alone
-    stem = os.path.basename(path).split('.', 1)[0]
+    stem = re.sub(r'(\.[A-Za-z]\w*)+$', '', os.path.basename(path))
     return identifier(stem, '') or identifier('%s_%s' % (alone, stem), alone + '2')
 
 

@@ -58,8 +58,9 @@ class SheetPart:
             self.other = any(not isinstance(v, (str, type(None))) for v in heads[at])
             self.names = [str(v) if v is not None else '' for v in [*heads[at], *[None] * wide][:wide]]
         self.fill = collections.Counter()       # rows below the first of merged cells, by column
+        last = rows[skip + max(head.depth, 1) - 1][1]
         for c, top, bottom in merged:
-            if c < len(self.names) and self.names[c] and top > rows[skip][1]:
+            if c < len(self.names) and self.names[c] and top > last:
                 self.fill[self.names[c]] += bottom - top
 
     def form(self):
