@@ -11,7 +11,14 @@ BOTH = pytest.mark.parametrize("dialect", ["native", "blocks"])
 DATA = {"customers": [{"id": i, "name": "C%d" % i, "country": "XY"[i % 2]} for i in range(200)],
         "orders": [{"no": i, "customer": {"id": i % 200, "rank": 1}, "lines": [{"sku": "a", "qty": i}]}
                    for i in range(200)]}
-READ = "import json; data = json.load(open('/mnt/data/trade.json'))"
+OWN = "import json; data = json.load(open('/mnt/data/trade.json'))"         # as a model may write it
+READ = OWN.replace("json;", "json, pandas as pd;")
+TABLES = """
+customers = pd.DataFrame(data['customers'])
+orders = pd.json_normalize(data['orders'])
+lines = pd.DataFrame([{**b, 'no': a['no']} for a in data['orders'] for b in a['lines']])
+both = customers.merge(orders, left_on='id', right_on='customer.id')  # 200 rows
+"""
 LEAF = "'lines': [{'sku': 'a', 'qty': 0}]"      # only the profile shows it
 
 
@@ -225,17 +232,17 @@ def test_the_same_failing_code_shows_the_data(sandpiper, serve, dialect):
     first, again = told(sandpiper, serve, [code, code], dialect, "--add", path)
     assert "KeyError: 'quantity'" in first and LEAF not in first.split("Your code failed")[-1]
     shown = again.split("KeyError")[-1]         # in the dialect of blocks the question stands before it
-    assert LEAF in shown and READ in shown and "in data['customers']: " in shown, again
+    assert LEAF in shown and READ in shown and "customers: 200 rows" in shown, again
 
 
 @pytest.mark.slow(3)
 @BOTH
 @pytest.mark.parametrize("code, before", [
-    ("print(len(data['orders']))", READ + "\n"),
+    ("print(len(data['orders']))", READ + TABLES),
     ("data = [7]\nprint(len(data) + 199)", ""),
-    (READ + "\nprint(len(data['orders']))", ""),
-    (READ.partition("; ")[2] + "\nprint(len(data['orders']))", "import json\n"),
-    ("import json as j\n" + READ.partition("; ")[2].replace("json.", "j.") + "\nprint(len(data['orders']))", ""),
+    (OWN + "\nprint(len(data['orders']))", ""),
+    (OWN.partition("; ")[2] + "\nprint(len(data['orders']))", "import json, pandas as pd\n"),
+    ("import json as j\n" + OWN.partition("; ")[2].replace("json.", "j.") + "\nprint(len(data['orders']))", ""),
     ("class A: data = 1\nprint(199 + A.data, '/mnt/data')", ""),
     ("for data in [200]: print(data)", ""),
 ])
@@ -251,7 +258,7 @@ def test_a_file_that_was_not_read(sandpiper, serve, dialect, code, before):
 
 
 FEES = "request,fee\n" + "".join("%d,$%d.50\n" % (i, i) for i in range(90))
-FEE = r"df['fee'] = df['fee'].str.replace(r'\$|\s', '', regex=True).astype(float)"
+FEE = r"df['fee'] = pd.to_numeric(df['fee'].str.replace(r'\$|\s', '', regex=True))"
 
 
 @BOTH
@@ -301,12 +308,13 @@ def test_two_files_have_variables_of_their_own(sandpiper, serve, dialect):
     """The first one too, which was described before the second came."""
     files = [sandpiper.write("trade.json", json.dumps(DATA)), sandpiper.write("rooms.json", json.dumps({"rooms": [1, 2, 3] * 900})),
              sandpiper.write("third.json", json.dumps({"a": [{"b": 1}] * 900}))]
-    code = "print(len(trade['orders']), len(rooms['rooms']), len(third['a']))"
+    code = "print(len(trade['orders']), len(rooms['rooms']), len(third))"
     r, bodies = session(sandpiper, serve, [code], dialect, "--json", *(a for path in files for a in ("--add", path)))
     ran = [e["code"].rstrip() for e in map(json.loads, r.out.splitlines()) if e["type"] == "tool_call"]
-    assert ran == ["".join(READ.replace("trade", name).replace("data =", name + " =") + "\n" for name in ("trade", "rooms", "third")) + code]
+    assert ran[0].endswith(code) and "import json; rooms = json.load(open('/mnt/data/rooms.json'))\n" in ran[0], ran
+    assert not re.search(r"\bdata(\[| =)", ran[0]) and "\norders = pd.json_normalize(trade['orders'])\n" in ran[0] and "; third_data = json.load(" in ran[0], ran
     asked = bodies[0]["messages"][-1]["content"]
-    assert "data = " not in asked and asked.count("Attached file") == 3 and "200 2700 900" in bodies[1]["messages"][-1]["content"]
+    assert not re.search(r"\bdata = ", asked) and asked.count("Attached file") == 3 and "200 2700 900" in bodies[1]["messages"][-1]["content"]
 
 
 @pytest.mark.slow(3)

@@ -34,7 +34,7 @@ def test_words_of_the_shell(bare):
     refused(bare.run("chat", "--json"), "has no --json")
     refused(bare.run("chat", "now"), "chat takes no arguments")
     refused(bare.run("sesions"), "did you mean sessions?", "-p")
-    refused(bare.run("models", "--interactive"), "A chat needs no option")
+    refused(bare.run("--interactive"), "A chat needs no option")
     refused(bare.run("packages", "show"), 'unknown command "packages show"; there are list, rm and gc', "--with NAME")
     refused(bare.run("packages", "list", "x"), "packages list takes no arguments")
     refused(bare.run("config", "--sandbox", "apptainer:own.sif"), 'found "apptainer:own.sif"', "its image with --image")

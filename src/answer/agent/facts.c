@@ -199,13 +199,20 @@ static void add_imports(struct buf *out, const char *profile, const char *code)
     const char *end = profile + code_length(profile);
 
     for (const char *s = profile; s < end; s += strcspn(s, ";\n"), s += strspn(s, "; \n")) {
-        size_t len = strcspn(s, ";\n"), name = 0;
+        size_t len = strcspn(s, ";\n");
+        bool used = false;
 
         if (strncmp(s, languages[0].import, strlen(languages[0].import)) != 0)
             continue;
-        while (word_length(s + len - name - 1))
-            name++;
-        if (use_of(code, s + len - name, name) == USED && !memmem(buf_str(out), out->len, s, len))
+        for (size_t at = 0; at < len && !used; at++) {
+            size_t name = 0;
+
+            at += strcspn(s + at, ",;\n");
+            while (word_length(s + at - name - 1))
+                name++;
+            used = use_of(code, s + at - name, name) == USED;
+        }
+        if (used && !memmem(buf_str(out), out->len, s, len))
             buf_addf(out, "%.*s\n", (int)len, s);
     }
 }
