@@ -42,9 +42,10 @@ const char *small_model_examples(const struct agent *a, const struct prompts *t)
 {
     if (!is_small(a) || a->c->v[a->c->n - 1].role == TURN_RESULT)
         return NULL;
-    return facts_last(a, languages[0].reads_table)  ? t->examples_table
-           : facts_last(a, languages[0].reads_json) ? t->examples_json
-                                                    : NULL;
+    /* JSON is read as such, unless all of it is one table. */
+    if (facts_last(a, languages[0].reads_json) && !facts_last(a, languages[0].one_table))
+        return t->examples_json;
+    return facts_last(a, languages[0].reads_table) ? t->examples_table : NULL;
 }
 
 bool small_model_reads_files(const struct agent *a)

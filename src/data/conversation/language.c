@@ -35,6 +35,7 @@ const struct language languages[] = {
         .binders = LIST("for ", "as ", "def ", "import "),
         .reads_table = "pd.",
         .reads_json = "json.load",
+        .one_table = "df = ",
         .ends = LIST("py", "pyw"),
         .keeps = "variables",
     },

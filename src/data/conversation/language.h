@@ -25,6 +25,7 @@ struct language {
     const char *loop;                      /* begins one that repeats the indented lines below it */
     const char *const *binders;            /* words in front of a name that the code makes by them */
     const char *reads_table, *reads_json;  /* stands in a line that reads such a file */
+    const char *one_table;                 /* stands in a line that makes the only table of a file */
     const char *const *ends;               /* how names of its files end, behind the dot */
     /* Its interpreter, as guest/languages.py names it; NULL: Python's own worker. And what that keeps from
      * cell to cell, for people. */

@@ -129,6 +129,10 @@ static void test_read_for_it(void **state)
          "[TABLE 3.11]"},
         {"import json; data = json.load(open('n'))\nan object", "print(len(data))",
          "import json; data = json.load(open('n'))\nprint(len(data));", "[JSON]"},
+        {"data = json.load(open('n'))\nrooms = pd.DataFrame(data['rooms'])\nan object", "print(len(data))",
+         "data = json.load(open('n'))\nrooms = pd.DataFrame(data['rooms'])\nprint(len(data));", "[JSON]"},
+        {"data = json.load(open('n'))\ndf = pd.DataFrame(data)\n9 rows", "print(len(df))",
+         "data = json.load(open('n'))\ndf = pd.DataFrame(data)\nprint(len(df));", "[TABLE 3.11]"},
     };
 
     (void)state;
