@@ -119,7 +119,7 @@ static void doctor_options(void *ctx, struct argv *words)
 {
     const struct ask *a = &((const struct talk *)ctx)->ask;
 
-    args_again(&a->c->args, FOR_CONFIG | FOR_DOCTOR, words);
+    args_again(&a->c->args, FOR_DOCTOR, words);
     argv_pushf(words, "--model=%s", llm_model(a->llm));
 }
 

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ask/ask.h"
 #include "ask/setup.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -144,12 +145,8 @@ int cmd_starter(struct config *c, int closed)
     print_notices(c);
     if ((c->allow_net.n || c->secrets.n) && !c->front.quiet)
         print_line("allow_net and secrets are not for these sandboxes: they have no network");
-    if (c->args.command == COMMAND_BATCH && config_source(c, &c->front.allow_packages)->kind == SOURCE_FLAG) {
-        error_set(&err, ERROR_USAGE, 0,
-                  "--allow-packages is for clients of serve and mcp; --with gives packages to each row");
-        return print_failure(&err);
-    }
-    if (setup_engine_check(c, &err) < 0 || engines_share(c->sandbox, &err) < 0 || send_settings(c, &err) < 0)
+    if (setup_engine_check(c, &err) < 0 || (c->args.command != COMMAND_MCP && uploads_check(c, &err) < 0)
+        || engines_share(c->sandbox, &err) < 0 || send_settings(c, &err) < 0)
         return print_failure(&err);
     args_again(&c->args, ~0, &options); /* a runner takes them all, and has our environment and files */
     bool fork = c->args.command == COMMAND_BATCH && llm_preload();

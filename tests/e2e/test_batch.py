@@ -211,7 +211,7 @@ def test_what_a_row_may_have(sandpiper, model):
     ('a,b\n1,"2\n', ["--template", "{a}"], "a quoted field in row 1 does not end"), ("a\n1,2\n", ["--template", "{a}"], "it has 2 fields, the header has 1"),
     ('{"question": "x", "id": 1}\n{"question": "y", "id": 1}\n', [], "two rows have the same id"), ('{"question": "x"}\n{"question"\n', [], "row 2"),
     ('{"custom_id": "a", "url": "/v1/embeddings", "body": {}}\n', [], "can be asked"), ('{"question": "x"}\n', ["-j", "0"], "--jobs"),
-    ('{"question": "x"}\n', ["--only", "5"], "no row has the id"), ('{"question": "x"}\n', ["--allow-packages", "numpy"], "is for clients of serve and mcp"), ('{"question": "x"}\n', ["more.csv"], "of one file")])
+    ('{"question": "x"}\n', ["--only", "5"], "no row has the id"), ('{"question": "x"}\n', ["--allow-packages", "numpy"], "batch has no option --allow-packages"), ('{"question": "x"}\n', ["more.csv"], "of one file")])
 def test_rows_that_are_wrong(bare, text, args, said):
     bare.write("q", text)
     r = bare.run("batch", "q", "-o", "out.jsonl", *args)

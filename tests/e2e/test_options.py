@@ -25,11 +25,6 @@ from test_network import TlsServer, certificates        # noqa: F401 (certificat
 from test_own_engine import HERE
 
 CHECKS = {}             # {(front, option): (value, check)}
-# Taken without effect, since an alias or config.yaml may carry it for all commands; the front's page of help does not show it.
-NO_EFFECT = {"serve": ["usage", "color", "plain"],
-             "mcp": ["system", "max-rounds", "max-time", "max-tokens-total", "max-cost", "model", "provider", "base-url", "api", "ca-cert", "dotenv",
-                     "dialect", "max-tokens", "context", "temperature", "reasoning-effort", "vision", "no-stream", "connect-timeout", "idle-timeout",
-                     "quiet-timeout", "verbose", "usage", "show-reasoning", "color", "plain"]}
 
 
 def option(name, value, *fronts):
@@ -631,4 +626,3 @@ def test_its_check_can_fail(sandpiper, request, front, name):
 def test_help_shows_what_has_an_effect(bare, front):
     shown = set(re.findall(r"^ +(?:-\w, )?--([a-z-]+)", bare.run("help", front).out, re.M))
     assert shown | {"version"} == {name for f, name in CHECKS if f == front}
-    assert not shown & set(NO_EFFECT[front])

@@ -110,6 +110,8 @@ void agents_release(struct agents *g);
 /* Files go to artifacts.upload, if that is set; the listener gets every event, with their URLs. ERROR_USAGE.
  */
 int uploads_new(struct ask *a, struct error *err);
+/* Could a question upload as configured? Otherwise ERROR_USAGE; nothing is sent. */
+int uploads_check(const struct config *c, struct error *err);
 void uploads_event(struct uploads *u, const struct event *e);
 bool uploads_failed(const struct uploads *u);
 void uploads_free(struct uploads *u);

@@ -44,27 +44,34 @@ static void on_phase(void *ctx, const struct phase_now *now, const char *why)
     pass(u, &e);
 }
 
+static struct upload *open_upload(const struct config *c, struct upload_options o, struct error *err)
+{
+    o.to = c->upload;
+    o.ca_cert = c->front.ca_cert;
+    o.connect_ms = (int)c->connect_timeout;
+    o.idle_ms = (int)c->idle_timeout;
+    o.insecure = c->allow_insecure;
+    return upload_new(&o, err);
+}
+
+int uploads_check(const struct config *c, struct error *err)
+{
+    struct upload *u = c->upload ? open_upload(c, (struct upload_options){.session = ""}, err) : NULL;
+    bool usable = u || !c->upload;
+
+    upload_free(u);
+    return usable ? 0 : -1;
+}
+
 int uploads_new(struct ask *a, struct error *err)
 {
-    const struct config *c = a->c;
-
-    if (!c->upload || a->unsent)
+    if (!a->c->upload || a->unsent)
         return 0;
     struct uploads *u = xcalloc(1, sizeof *u);
-    const struct upload_options o = {
-        .to = c->upload,
-        .session = a->session,
-        .ca_cert = c->front.ca_cert,
-        .connect_ms = (int)c->connect_timeout,
-        .idle_ms = (int)c->idle_timeout,
-        .insecure = c->allow_insecure,
-        .loop = a->loop,
-        .phase = on_phase,
-        .ctx = u,
-    };
+    const struct upload_options o = {.session = a->session, .loop = a->loop, .phase = on_phase, .ctx = u};
 
     u->ask = a;
-    u->upload = upload_new(&o, err);
+    u->upload = open_upload(a->c, o, err);
     a->uploads = u;
     return u->upload ? 0 : -1;
 }

@@ -18,33 +18,33 @@ enum operands { OPERANDS_NONE, OPERANDS_ONE, OPERANDS_NAMES };
 
 static const struct {
     const char *name; /* as the user writes it */
-    int options;      /* FOR_...; many commands accept the options of config too */
+    int options;      /* FOR_... */
     enum operands operands;
 } commands[] = {
     [COMMAND_ASK] = {"", FOR_ASK, OPERANDS_ONE},
-    [COMMAND_BATCH] = {"batch", FOR_BATCH | FOR_FRONT, OPERANDS_NAMES},
-    [COMMAND_BOT] = {"bot", FOR_BOT | FOR_FRONT, OPERANDS_NAMES},
+    [COMMAND_BATCH] = {"batch", FOR_BATCH, OPERANDS_NAMES},
+    [COMMAND_BOT] = {"bot", FOR_BOT, OPERANDS_NAMES},
     [COMMAND_CHAT] = {"chat", FOR_ASK, OPERANDS_NONE},
     [COMMAND_EXEC] = {"exec", FOR_EXEC, OPERANDS_ONE},
-    [COMMAND_CONFIG] = {"config", FOR_CONFIG | FOR_SETTINGS, OPERANDS_NONE},
-    [COMMAND_DEBUG] = {"debug", 0, OPERANDS_ONE},
+    [COMMAND_CONFIG] = {"config", FOR_CONFIG | FOR_CONFIG_PAGE, OPERANDS_NONE},
+    [COMMAND_DEBUG] = {"debug", FOR_REPLY | FOR_REQUEST, OPERANDS_ONE},
     [COMMAND_DEBUG_REPLY] = {"debug reply", FOR_REPLY, OPERANDS_NONE},
     [COMMAND_DEBUG_REQUEST] = {"debug request", FOR_REQUEST, OPERANDS_ONE},
-    [COMMAND_DOCTOR] = {"doctor", FOR_CONFIG | FOR_DOCTOR, OPERANDS_NONE},
-    [COMMAND_FORK] = {"fork", FOR_CONFIG, OPERANDS_NAMES},
-    [COMMAND_GC] = {"gc", FOR_CONFIG, OPERANDS_NONE},
-    [COMMAND_MCP] = {"mcp", FOR_FRONT, OPERANDS_NONE},
-    [COMMAND_MODELS] = {"models", FOR_CONFIG | FOR_MODELS, OPERANDS_ONE},
-    [COMMAND_PACKAGES] = {"packages", FOR_CONFIG | FOR_PACKAGES, OPERANDS_NAMES},
-    [COMMAND_PS] = {"ps", FOR_CONFIG | FOR_PS, OPERANDS_NONE},
-    [COMMAND_RECEIPT] = {"receipt", FOR_RECEIPT | FOR_CONFIG, OPERANDS_NAMES},
-    [COMMAND_RERUN] = {"rerun", FOR_RERUN | FOR_CONFIG, OPERANDS_NAMES},
-    [COMMAND_RM] = {"rm", FOR_CONFIG | FOR_RM, OPERANDS_NAMES},
+    [COMMAND_DOCTOR] = {"doctor", FOR_DOCTOR, OPERANDS_NONE},
+    [COMMAND_FORK] = {"fork", FOR_FORK, OPERANDS_NAMES},
+    [COMMAND_GC] = {"gc", FOR_GC, OPERANDS_NONE},
+    [COMMAND_MCP] = {"mcp", FOR_MCP, OPERANDS_NONE},
+    [COMMAND_MODELS] = {"models", FOR_MODELS, OPERANDS_ONE},
+    [COMMAND_PACKAGES] = {"packages", FOR_PACKAGES, OPERANDS_NAMES},
+    [COMMAND_PS] = {"ps", FOR_PS, OPERANDS_NONE},
+    [COMMAND_RECEIPT] = {"receipt", FOR_RECEIPT, OPERANDS_NAMES},
+    [COMMAND_RERUN] = {"rerun", FOR_RERUN, OPERANDS_NAMES},
+    [COMMAND_RM] = {"rm", FOR_RM, OPERANDS_NAMES},
     [COMMAND_RUNNER] = {"runner", ~0, OPERANDS_NONE}, /* it is given its front's options, and uses some */
-    [COMMAND_SERVE] = {"serve", FOR_SERVE | FOR_FRONT, OPERANDS_NONE},
-    [COMMAND_SESSIONS] = {"sessions", FOR_SESSIONS | FOR_CONFIG, OPERANDS_NAMES},
-    [COMMAND_HELP] = {"help", 0, OPERANDS_ONE},
-    [COMMAND_VERSION] = {"version", 0, OPERANDS_NONE},
+    [COMMAND_SERVE] = {"serve", FOR_SERVE, OPERANDS_NONE},
+    [COMMAND_SESSIONS] = {"sessions", FOR_SESSIONS, OPERANDS_NAMES},
+    [COMMAND_HELP] = {"help", FOR_NONE, OPERANDS_ONE},
+    [COMMAND_VERSION] = {"version", FOR_NONE, OPERANDS_NONE},
 };
 
 static void add_arg(struct args *a, const struct option *o, const char *value, bool letter)
@@ -119,14 +119,15 @@ static bool begins_command(size_t i)
     return *commands[i].name && !strchr(commands[i].name, ' ');
 }
 
-/* Of which commands is it an option? As "batch, receipt and sessions". */
+/* Of which commands is it an option? As "batch, receipt and sessions". That config shows any setting says
+ * nothing of this one. */
 static char *whose(const struct option *o)
 {
     struct buf names = BUF_INIT(0);
     const char *last = NULL;
 
     for (size_t i = 0; i < countof(commands); i++)
-        if (o->commands & commands[i].options && i != COMMAND_RUNNER) {
+        if (o->commands & commands[i].options & ~FOR_CONFIG && i != COMMAND_RUNNER) {
             if (last)
                 buf_addf(&names, "%s%s", names.len ? ", " : "", last);
             last = commands[i].name;
@@ -197,6 +198,21 @@ static int unknown_option(enum command command, const char *word, size_t len, st
     return error_set(err, ERROR_USAGE, 0, "unknown option %.60s\n%s", shown, line);
 }
 
+/* o is no option of the command that was typed. letter: it was written as -o. */
+static int not_taken(const struct args *a, const struct option *o, bool letter, struct error *err)
+{
+    int here = commands[a->command].options;
+    autofree char *flag = letter ? xasprintf("-%c", o->letter) : xasprintf("--%s", o->flag);
+    const char *hint = letter && o->letter == 'f' ? "Did you mean --add FILE?" : habit(flag, here);
+
+    if (here != FOR_ASK)
+        return error_set(err, ERROR_USAGE, 0, "%s has no option %s", commands[a->command].name, flag);
+    autofree char *names = whose(o);
+
+    return error_set(err, ERROR_USAGE, 0, "%s is an option of %s, not of a question%s%s", flag, names,
+                     hint ? "\n" : "", hint ? hint : "");
+}
+
 /* "--name", "--name=value", or "--name" and the next word. Returns the number of words used, or -1. */
 static int long_option(struct args *a, char *const *argv, struct error *err)
 {
@@ -212,6 +228,8 @@ static int long_option(struct args *a, char *const *argv, struct error *err)
         add_arg(a, o, NULL, false);
         return 1;
     }
+    if (!eq && !argv[1] && !(o->commands & commands[a->command].options))
+        return not_taken(a, o, false, err);
     if (!eq && !argv[1])
         return error_set(err, ERROR_USAGE, 0, "--%s needs an argument: --%s %s", o->flag, o->flag, o->arg);
     add_arg(a, o, eq ? eq + 1 : argv[1], false);
@@ -232,6 +250,8 @@ static int short_options(struct args *a, char *const *argv, struct error *err)
             add_arg(a, o, NULL, true);
             continue;
         }
+        if (!p[1] && !argv[1] && !(o->commands & here))
+            return not_taken(a, o, true, err);
         if (!p[1] && !argv[1])
             return error_set(err, ERROR_USAGE, 0, "-%c needs an argument: -%c %s", *p, *p, o->arg);
         add_arg(a, o, p[1] ? p + 1 : argv[1], true);
@@ -273,24 +293,9 @@ static void help_wanted(struct args *a, const char *next)
 /* Does each option belong to this command? */
 static int check_options(const struct args *a, struct error *err)
 {
-    int here = commands[a->command].options;
-
-    for (size_t i = 0; i < a->n; i++) {
-        const struct option *o = a->v[i].option;
-
-        if (o->commands & here)
-            continue;
-        if (here != FOR_ASK)
-            return error_set(err, ERROR_USAGE, 0, "%s has no option --%s", commands[a->command].name,
-                             o->flag);
-        autofree char *flag = xasprintf("--%s", o->flag);
-        const char *hint = a->v[i].letter && o->letter == 'f' ? "Did you mean --add FILE?"
-                                                              : habit(flag, here);
-        autofree char *names = whose(o);
-
-        return error_set(err, ERROR_USAGE, 0, "%s is an option of %s, not of a question%s%s", flag, names,
-                         hint ? "\n" : "", hint ? hint : "");
-    }
+    for (size_t i = 0; i < a->n; i++)
+        if (!(a->v[i].option->commands & commands[a->command].options))
+            return not_taken(a, a->v[i].option, a->v[i].letter, err);
     return 0;
 }
 

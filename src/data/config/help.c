@@ -65,13 +65,11 @@ static const char codes[] = "\n"
 static void list_pages(struct buf *out);
 static void list_options(struct buf *out);
 
-/* groups: every option of these groups that works with the command is shown; also: single options beside
- * them; each between blanks. Options of few commands are always shown there. Options that a command accepts
- * without effect (an alias may carry them) are not shown. */
+/* The page of a command lists what it takes. */
 static const struct topic {
     const char *name;
     int here;
-    const char *line, *text, *groups, *also, *tail;
+    const char *line, *text, *tail;
     void (*rest)(struct buf *out); /* what is between the text and the tail, or NULL */
 } topics[] = {
     {"exec", FOR_EXEC, "run Python in the sandbox, without a model",
@@ -83,12 +81,11 @@ static const struct topic {
      "passed on as they come. Files that it creates in /mnt/data are saved; their\n"
      "paths are printed on stderr. Piped data is the code's stdin, and a file named\n"
      "by its content as well: open('stdin.csv'). --json-result: one line of JSON.\n",
-     " Sandbox ", " mount quiet verbose config help ",
      "\n"
      "Exit codes: the code's own, as python3's; over a limit 124 (time), 137 (memory,\n"
      "output); 125 not run, or a file not saved; 130 interrupted, 143 terminated.\n",
      NULL},
-    {"batch", FOR_BATCH | FOR_FRONT, "ask the questions of a file, several at once",
+    {"batch", FOR_BATCH, "ask the questions of a file, several at once",
      "Usage: sandpiper batch [OPTION]... FILE -o RESULTS\n"
      "       sandpiper batch FILE -o RESULTS --settle ID REASON\n"
      "       sandpiper batch report RESULTS [RESULTS]\n\n"
@@ -98,12 +95,11 @@ static const struct topic {
      "A row counts once its line is on disk: started again, batch goes on with the\n"
      "rest. Ctrl-C lets the rows under way end; a second one leaves them to the next\n"
      "run. report counts what is in RESULTS, or compares two runs.\n",
-     " Batch ", " add out output format model max-time max-cost max-tokens-total quiet config help ",
      "\nExit codes: 0 all answered, 1 some not, or left; 2 usage, or FILE of --prepare\n"
-     "failed; 3 no sandbox starts, 75 the service cannot be reached or the quota is used\n"
-     "up, 77 it refuses the key, 130 interrupted, 143 terminated.\n",
+     "failed; 3 no sandbox starts, 75 the service cannot be reached or the quota is\n"
+     "used up, 77 it refuses the key, 130 interrupted, 143 terminated.\n",
      NULL},
-    {"bot", FOR_BOT | FOR_FRONT, "answer questions on Discord",
+    {"bot", FOR_BOT, "answer questions on Discord",
      "Usage: DISCORD_TOKEN=... sandpiper bot discord [OPTION]...\n\n"
      "Answers who mentions the bot, replies to it or writes to it directly. A mention\n"
      "in a channel begins a thread (where the bot cannot, it replies). A thread, or\n"
@@ -111,9 +107,6 @@ static const struct topic {
      "Attached files are in its /mnt/data; figures and files come back attached.\n"
      "Answers mention nobody. A question that was accepted is answered once, even\n"
      "after a restart. No privileged intent is needed.\n",
-     " Server ",
-     " model provider base-url system max-time max-cost languages verify sandbox"
-     " timeout memory with ca-cert quiet verbose config help ",
      "\nExit codes: 0 stopped, 1 Discord cannot be reached, 2 usage, or it refuses what\n"
      "the bot asks for, 77 it refuses the token. Manual: man sandpiper-serve, BOT.\n",
      NULL},
@@ -124,15 +117,15 @@ static const struct topic {
      "question, and variables and files stay from one to the next. It takes the\n"
      "options of a question (sandpiper help all). /help COMMAND in the chat says more\n"
      "about one of its commands:\n\n",
-     "", "", "", NULL},
-    {"config", FOR_CONFIG | FOR_SETTINGS, "show settings and their sources",
+     "", NULL},
+    {"config", FOR_CONFIG_PAGE, "show settings and their sources",
      "Usage: sandpiper config [OPTION]... [--all]\n\n"
      "Prints where questions go (endpoint, model, whether there is a key), then each\n"
      "setting that is not the default and where it comes from, as YAML that can be\n"
      "used as config.yaml. --all prints the other settings too. Options given with it\n"
      "show what they would change (sandpiper help all lists them).\n",
-     "", " provider model base-url config help ", "", NULL},
-    {"doctor", FOR_CONFIG | FOR_DOCTOR, "check key, model and sandbox",
+     "", NULL},
+    {"doctor", FOR_DOCTOR, "check key, model and sandbox",
      "Usage: sandpiper doctor [OPTION]...\n\n"
      "Checks everything that a question needs, a line for each with ok or what to do.\n"
      "First the model: key, endpoint, model, a tool call (one small request), whether\n"
@@ -140,13 +133,12 @@ static const struct topic {
      "Then each engine: a sandbox is started and runs some code. Limits that it\n"
      "enforces less strictly than asked for are named; -v also shows packages, limits\n"
      "and isolation. --sandbox ENGINE checks only that one.\n",
-     " Sandbox ", " mount provider model base-url api verbose config help ",
      "\n"
      "Exit codes: 0 an engine and the model work, 3 no engine works, otherwise as for\n"
      "a question: 2 no model or no key is set, 77 the key was refused, 75 try again\n"
      "later, 1 anything else.\n",
      NULL},
-    {"mcp", FOR_FRONT, "the sandbox for an MCP client",
+    {"mcp", FOR_MCP, "the sandbox for an MCP client",
      "Usage: sandpiper mcp [OPTION]...\n\n"
      "Gives an MCP client (a desktop assistant, an editor, an agent framework) Python\n"
      "in the sandbox: variables and files stay between calls, figures come back as\n"
@@ -157,53 +149,49 @@ static const struct topic {
      "Tools: execute_python, execute_command, put_file, get_file, list_files,\n"
      "reset_sandbox, fork_sandbox. Each takes the handle of a sandbox, or \"new\" for a\n"
      "separate one. The sandboxes end with the client.\n",
-     " Sandbox ", " mount quiet config help ",
      "\nExit codes: 0 the client closed stdin, 2 usage, 130 interrupted, 141 stdout is\n"
      "closed, 143 terminated.\n",
      NULL},
-    {"models", FOR_CONFIG | FOR_MODELS, "list the models of the service",
+    {"models", FOR_MODELS, "list the models of the service",
      "Usage: sandpiper models [OPTION]... [TEXT]\n\n"
      "Lists the models of the configured service with what it says about them:\n"
      "context window in tokens, tools, dollars per million tokens in and out, and the\n"
      "day on which they are retired. TEXT shows only names that contain it. Without\n"
      "configuration it asks the model servers on this machine.\n",
-     "", " provider base-url json config help ",
      "\n"
      "Exit codes: 0 success, 1 no list or no such name, 2 nothing is configured,\n"
      "75 try again later, 77 the key was refused.\n",
      NULL},
-    {"ps", FOR_CONFIG | FOR_PS, "list the named sandboxes",
+    {"ps", FOR_PS, "list the named sandboxes",
      "Usage: sandpiper ps [--json]\n\n"
      "Lists the named sandboxes: engine, the process that uses it, age, idle time and\n"
      "when it expires, memory in use.\n",
-     "", " json config help ", "", NULL},
-    {"fork", FOR_CONFIG, "go on from a copy of a named sandbox",
+     "", NULL},
+    {"fork", FOR_FORK, "go on from a copy of a named sandbox",
      "Usage: sandpiper fork NAME NEW\n\n"
      "Starts a second named sandbox, NEW, from a live copy of NAME: the same variables,\n"
      "modules, files in /mnt/data, engine, limits and folders. From then on neither sees\n"
      "what the other does. Open files go along; connections, pipes and processes do\n"
      "not. No copy can be made while threads run, nor with an engine of your own.\n",
-     "", " config help ",
      "\n"
      "Exit codes: 0 success, 2 there is no sandbox NAME, it has ended, or NEW is taken,\n"
      "3 a program is using one of them, or there can be no copy.\n",
      NULL},
-    {"rm", FOR_CONFIG | FOR_RM, "remove named sandboxes",
+    {"rm", FOR_RM, "remove named sandboxes",
      "Usage: sandpiper rm NAME...\n"
      "       sandpiper rm --all [-f]\n\n"
      "Removes named sandboxes with everything in them and says which. At a terminal\n"
      "--all asks first.\n",
-     "", " config help ",
      "\n"
      "Exit codes: 0 success, 1 you answered no, 2 there is no sandbox of that name,\n"
      "3 a program is using it, or its engine cannot remove it.\n",
      NULL},
-    {"gc", FOR_CONFIG, "remove what killed programs left",
+    {"gc", FOR_GC, "remove what killed programs left",
      "Usage: sandpiper gc\n\n"
      "Removes what killed programs left behind: containers, control groups, folders.\n"
      "Every start of sandpiper does this too, in the background.\n",
-     "", " config help ", "\nExit codes: 0 nothing is left, 1 something could not be removed.\n", NULL},
-    {"sessions", FOR_SESSIONS | FOR_CONFIG, "list, show, search, remove, export saved sessions",
+     "\nExit codes: 0 nothing is left, 1 something could not be removed.\n", NULL},
+    {"sessions", FOR_SESSIONS, "list, show, search, remove, export saved sessions",
      "Usage: sandpiper sessions [list]\n"
      "       sandpiper sessions show ID\n"
      "       sandpiper sessions search TEXT\n"
@@ -214,11 +202,10 @@ static const struct topic {
      "--no-save or save: off is set. sandpiper -c continues the last session of this\n"
      "folder, -r ID another one. The beginning of an ID is enough. rm removes a\n"
      "session with its folder of files; nothing is removed automatically.\n",
-     "", " json config help ",
      "\nExit codes: 0 success, 1 nothing was found, or something could not be read or\n"
      "removed, 2 there is no such session.\n",
      NULL},
-    {"packages", FOR_CONFIG | FOR_PACKAGES, "list, remove the packages of --with",
+    {"packages", FOR_PACKAGES, "list, remove the packages of --with",
      "Usage: sandpiper packages [list]\n"
      "       sandpiper packages rm NAME...\n"
      "       sandpiper packages rm --all\n"
@@ -227,9 +214,8 @@ static const struct topic {
      "same list stays at the same versions. rm removes every set with a package of\n"
      "that name, so that it is looked up anew; gc those not used for 30 days, and what\n"
      "uv keeps for itself. A set that a sandbox uses stays.\n",
-     "", " json config help ",
      "\nExit codes: 0 success, 1 some are in use and stay, 2 no such package is kept.\n", NULL},
-    {"receipt", FOR_RECEIPT | FOR_CONFIG, "what an answer rests on, in one file",
+    {"receipt", FOR_RECEIPT, "what an answer rests on, in one file",
      "Usage: sandpiper receipt [ID] > FILE\n"
      "       sandpiper receipt [ID] -o FILE\n\n"
      "Writes what the answers of a session rest on, as JSON, so that a colleague, a\n"
@@ -238,11 +224,10 @@ static const struct topic {
      "and SHA-256, versions of Python and of imported packages, engine, service and\n"
      "model. The data itself is not in it. Without ID it is the last session of this\n"
      "folder; sandpiper sessions lists others. docs/receipt.schema.json has the form.\n",
-     "", " config help ",
      "\nExit codes: 0 success, 1 it could not be written, 2 there is no such session, or\n"
      "no folder for FILE.\n",
      NULL},
-    {"rerun", FOR_RERUN | FOR_CONFIG, "run the code of a receipt again, and compare",
+    {"rerun", FOR_RERUN, "run the code of a receipt again, and compare",
      "Usage: sandpiper rerun [OPTION]... RECEIPT|-\n\n"
      "Runs the code of a receipt again, without a model, and says \"same result\" or\n"
      "where the first difference is. Data is looked for beside the receipt, in this\n"
@@ -251,11 +236,10 @@ static const struct topic {
      "Addresses and the order within a set are not compared. What is another again\n"
      "in a second run, as a time is, is listed as changing, unless an answer has it;\n"
      "pictures with other bytes are listed as not compared.\n",
-     " Sandbox ", " mount quiet verbose config help ",
      "\nExit codes: 0 same result, 1 it differs, 2 no receipt, or data that is missing\n"
      "or has changed, 3 no sandbox, 130 interrupted.\n",
      NULL},
-    {"serve", FOR_SERVE | FOR_FRONT, "sandboxes for other programs, by HTTP",
+    {"serve", FOR_SERVE, "sandboxes for other programs, by HTTP",
      "Usage: sandpiper serve [OPTION]...\n\n"
      "Runs Python for other programs on this machine, over HTTP. Each sandbox keeps\n"
      "its variables and files, has no network, and ends after a time without requests\n"
@@ -263,7 +247,6 @@ static const struct topic {
      "header Authorization: Bearer TOKEN; without --token-file a new token is made at\n"
      "each start and printed on stderr. SIGTERM lets running code finish; a second\n"
      "one stops at once.\n",
-     " Question Model Sandbox ", " quiet verbose show-reasoning config help ",
      "\nExit codes: 0 stopped, 1 the server could not listen, 2 usage.\n"
      "Manual: man sandpiper-serve.\n",
      NULL},
@@ -274,7 +257,7 @@ static const struct topic {
      "reads it, as one JSON object: attach both to a bug report. debug request prints\n"
      "the body that would be sent for a question, without the key, and sends nothing;\n"
      "it takes the options of a question.\n",
-     "", " dialect help ", "", NULL},
+     "", NULL},
     {"agents", 0, "several agents, and what each may do",
      "Usage: sandpiper --agents files+code --allow-folder DIR QUESTION\n\n"
      "Two agents, kept apart. The first finds files on this machine: its one tool,\n"
@@ -287,12 +270,11 @@ static const struct topic {
      "reasoning_effort); one in the configuration folder replaces the built-in one.\n"
      "prompts/pipelines.yaml names lists of agents. More: man sandpiper-config,\n"
      "AGENTS.\n",
-     "", "", "", NULL},
+     "", NULL},
     {"engines", 0, "where code can run, and how to say so",
      "--sandbox ENGINE says where code runs. docker, podman and bwrap run it on this\n"
      "machine, and auto takes one of them. Others are data, in the same form as your\n"
      "own; auto never takes one:\n\n",
-     "", "",
      "\nTheir settings, and engines of your own, are in config.yaml:\n\n"
      "    engines:\n"
      "      ssh: {with: {host: gpubox}}\n"
@@ -334,20 +316,20 @@ static const struct topic {
      "data is a MIME bundle, as in Jupyter: of the value of the code, or of a figure.\n"
      "man sandpiper-events has each member; a JSON Schema is in docs/ of the source\n"
      "and in share/sandpiper/events.schema.json.\n",
-     "", "", "", NULL},
+     "", NULL},
     {"version", FOR_NONE, "the version of sandpiper",
      "Usage: sandpiper version\n"
      "       sandpiper -V\n\n"
      "Prints the version of sandpiper on stdout, as in \"sandpiper " VERSION "\". Put it in\n"
      "bug reports, with the output of sandpiper doctor.\n",
-     "", "", "", NULL},
+     "", NULL},
     {"help", FOR_NONE, "the usual options, a command, all",
      "Usage: sandpiper help             the usual options\n"
      "       sandpiper help PAGE\n"
      "       sandpiper COMMAND --help   the same for a command\n\n"
      "Pages:\n",
-     "", "", "", list_pages},
-    {"all", 0, "all options", everything, "", "", "", list_options},
+     "", list_pages},
+    {"all", 0, "all options", everything, "", list_options},
 };
 
 static void add_words(struct buf *out, const char *text, size_t column)
@@ -390,11 +372,7 @@ static void add_option(struct buf *out, const struct option *o)
 
 static bool belongs(const struct topic *t, const struct option *o)
 {
-    autofree char *word = xasprintf(" %s ", o->flag), *group = xasprintf(" %s ", o->group);
-
-    if (!(o->commands & t->here))
-        return false;
-    return (o->commands & FOR_NETWORK) != FOR_NETWORK || strstr(t->groups, group) || strstr(t->also, word);
+    return o->commands & t->here && t->here != FOR_NONE;
 }
 
 static void help_topic(const struct topic *t, struct buf *out)

@@ -30,30 +30,38 @@ enum option_type {
     OPTION_TIME,   /* int64_t, milliseconds */
 };
 
+/* Which commands take an option. */
 enum {
-    FOR_ASK = 1,
-    FOR_EXEC = 2,
-    FOR_CONFIG = 4,
-    FOR_REPLY = 8,
-    FOR_REQUEST = 16,
-    FOR_PS = 32,
-    FOR_RM = 64,
-    FOR_DOCTOR = 128,
-    FOR_MODELS = 256,
-    FOR_SETTINGS = 512, /* config alone; FOR_CONFIG is what others accept as well */
-    FOR_SESSIONS = 1024,
-    FOR_SERVE = 2048,
-    FOR_NONE = 4096,  /* of a command that has no options */
-    FOR_FRONT = 8192, /* mcp, serve, bot and batch, which name their sandboxes themselves */
-    FOR_RECEIPT = 16384,
-    FOR_RERUN = 32768,
-    FOR_BATCH = 65536,
-    FOR_PACKAGES = 131072,
-    FOR_BOT = 262144,
-    FOR_NAMED = FOR_ASK | FOR_EXEC | FOR_CONFIG | FOR_REPLY | FOR_REQUEST,
-    FOR_ALL = FOR_NAMED | FOR_FRONT,
-    /* those of whoever sits at the program: no client of a server's, no row of a batch, no receipt */
-    FOR_NETWORK = FOR_ASK | FOR_EXEC | FOR_CONFIG | FOR_REQUEST
+    FOR_ASK = 1 << 0, /* a question, a script, the chat */
+    FOR_EXEC = 1 << 1,
+    FOR_CONFIG = 1 << 2,      /* all settings */
+    FOR_CONFIG_PAGE = 1 << 3, /* those that its page of help shows */
+    FOR_REPLY = 1 << 4,
+    FOR_REQUEST = 1 << 5,
+    FOR_PS = 1 << 6,
+    FOR_RM = 1 << 7,
+    FOR_FORK = 1 << 8,
+    FOR_GC = 1 << 9,
+    FOR_DOCTOR = 1 << 10,
+    FOR_MODELS = 1 << 11,
+    FOR_SESSIONS = 1 << 12,
+    FOR_RECEIPT = 1 << 13,
+    FOR_RERUN = 1 << 14,
+    FOR_PACKAGES = 1 << 15,
+    FOR_SERVE = 1 << 16,
+    FOR_MCP = 1 << 17,
+    FOR_BOT = 1 << 18,
+    FOR_BATCH = 1 << 19,
+    FOR_NONE = 1 << 20, /* help, version */
+    FOR_ALL = FOR_NONE - 1,
+    /* those with a question; with a model; with code; with a sandbox, of one name or with hosts */
+    FOR_QUESTIONS = FOR_ASK | FOR_REQUEST | FOR_CONFIG | FOR_SERVE | FOR_BOT | FOR_BATCH,
+    FOR_MODEL = FOR_QUESTIONS | FOR_DOCTOR,
+    FOR_CODE = FOR_QUESTIONS | FOR_EXEC | FOR_MCP,
+    FOR_SANDBOX = FOR_CODE | FOR_DOCTOR | FOR_RERUN,
+    FOR_NAMED = FOR_ASK | FOR_REQUEST | FOR_CONFIG | FOR_EXEC,
+    FOR_NETWORK = FOR_NAMED | FOR_DOCTOR,
+    FOR_OUTPUT = FOR_ASK | FOR_REQUEST | FOR_CONFIG
 };
 
 struct option {
@@ -69,7 +77,7 @@ struct option {
     const char *arg;   /* name of the argument in --help; NULL: the flag takes none */
     const char *help;  /* one line */
     const char *group; /* its heading in --help */
-    int commands;      /* where the flag means something; elsewhere it is a usage error */
+    int commands;      /* FOR_...: where the flag means something; elsewhere it is a usage error */
     bool dotenv;       /* .env may set its variable too */
     bool usual;        /* on the first screen of --help */
 };

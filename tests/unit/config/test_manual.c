@@ -131,6 +131,15 @@ static void help_lists_every_flag(void **state)
     }
 }
 
+/* "sandpiper config" shows what any setting would change. */
+static void config_takes_every_setting(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < option_count; i++)
+        if (option_table[i].flag && option_table[i].key && !(option_table[i].commands & FOR_CONFIG))
+            fail_msg("config does not take --%s", option_table[i].flag);
+}
+
 /* Each page fits a terminal of 80 columns; each flag in it is one that the command takes; the first screen is
  * one. */
 static void pages_of_help(void **state)
@@ -142,18 +151,20 @@ static void pages_of_help(void **state)
     } rows[] = {
         {NULL, FOR_ASK, 40},
         {"all", -1, 210},
-        {"exec", FOR_EXEC, 60},
-        {"config", FOR_CONFIG | FOR_SETTINGS, 24},
-        {"doctor", FOR_CONFIG | FOR_DOCTOR, 60},
-        {"gc", FOR_CONFIG, 16},
-        {"help", 0, 29},
-        {"chat", 0, 12},
-        {"version", 0, 8},
-        {"mcp", FOR_FRONT, 52},
+        {"exec", FOR_EXEC, 64},
+        {"config", FOR_CONFIG_PAGE, 24},
+        {"doctor", FOR_DOCTOR, 70},
+        {"gc", FOR_GC, 16},
+        {"help", FOR_NONE, 29},
+        {"chat", FOR_NONE, 12},
+        {"version", FOR_NONE, 8},
+        {"mcp", FOR_MCP, 52},
         {"debug", FOR_REPLY, 24},
-        {"models", FOR_CONFIG | FOR_MODELS, 30},
-        {"sessions", FOR_CONFIG | FOR_SESSIONS, 36},
-        {"serve", FOR_FRONT | FOR_SERVE, 104},
+        {"models", FOR_MODELS, 32},
+        {"sessions", FOR_SESSIONS, 36},
+        {"batch", FOR_BATCH, 104},
+        {"bot", FOR_BOT, 104},
+        {"serve", FOR_SERVE, 106},
     };
 
     (void)state;
@@ -224,6 +235,7 @@ int main(void)
         cmocka_unit_test(every_option_is_in_a_page),
         cmocka_unit_test(every_flag_of_the_pages_is_in_the_table),
         cmocka_unit_test(help_lists_every_flag),
+        cmocka_unit_test(config_takes_every_setting),
         cmocka_unit_test(pages_of_help),
         cmocka_unit_test(every_provider_is_in_a_page),
     };
