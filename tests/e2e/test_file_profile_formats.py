@@ -152,6 +152,21 @@ def test_a_small_database_is_read_into_frames(tmp_path):
     assert len(space['both']) == 50 and space['members']['joined'].dt.month.max() == 9 and space['members']['zip'][3] == '103'
 
 
+def test_databases_side_by_side_have_variables_of_their_own(tmp_path):
+    """The lines that read one leave what the other's have made."""
+    pytest.importorskip('pandas')
+    made, names = {}, ['a.db', 'b.sqlite']
+    for k, name in enumerate(names):
+        with contextlib.closing(sqlite3.connect(tmp_path / name)) as con, con:
+            con.execute('create table sales (x integer)')
+            con.execute('insert into sales values (?)', (k,))
+    for name in names:
+        code = prof.code_and_facts(prof.profile(str(tmp_path / name)))[0]
+        exec(code, made)
+    assert [list(made[name].x) for name in ('a_sales', 'b_sales')] == [[0], [1]] and 'con' not in made, sorted(made)
+    assert [made[name].execute('select x from sales').fetchone()[0] for name in ('a_con', 'b_con')] == [0, 1]
+
+
 def test_a_table_of_many_rows_is_asked_in_sql_beside_those_that_are_frames(tmp_path):
     pytest.importorskip('pandas')
     text = stored(tmp_path, 'create table readings (n integer, day text); create table places (id integer)',

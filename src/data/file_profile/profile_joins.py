@@ -130,8 +130,9 @@ def join_all(tables):
     return joined, lines
 
 
+DATABASE_ENDS = ('.db', '.sqlite', '.sqlite3')
 DATA_ENDS = ('.csv', '.tsv', '.txt', '.dat', '.log', '.json', '.jsonl', '.ndjson', '.xlsx', '.xls',
-             '.parquet')
+             '.parquet') + DATABASE_ENDS
 
 
 @functools.lru_cache
@@ -175,9 +176,9 @@ def code_and_facts(said):
 def own_names(path, said):
     """The profile, with variables in its code that the code of no other file overwrites."""
     code, facts = code_and_facts(said)
-    made = re.findall(r'(?:^|; )(df|data|text|rows) = ', code, re.M)
+    made = re.findall(r'(?:^|; )(df|data|text|rows|con) = ', code, re.M)
     for name in made if siblings(path) else ():
-        own = variable(path, name) + ('_' + name if name != made[-1] else '')
+        own = variable(path, name) + ('_' + name if name != made[-1] or name == 'con' else '')
         word = r'("(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\')|\b%s\b' % name
         code = re.sub(word, lambda m: m[1] or own, code)
         facts = re.sub(word + r'(?=\[)', lambda m: m[1] or own, facts)

@@ -244,12 +244,13 @@ def database(path):
         why = ': they may be in its -wal file, which is not here' if wal else ''
         return read + '\nit has no tables' + why
     rows = {name: stored.rows(name) for name, kind in found if kind == 'table'}
-    tables = {}
+    alone = not any(other.lower().endswith(DATABASE_ENDS) for _, other in siblings(path))
+    tables, before = {}, '' if alone else variable(path, 'data') + '_'
     for name in sorted(rows, key=lambda name: rows[name] == 0) if has('pandas') else ():
         try:
-            variable = identifier(name, 'table%d' % (len(tables) + 1))
-            variable += '_' * (variable in [t.name for t in tables.values()])
-            tables[name] = stored.table(variable, name, rows[name])
+            own = before + identifier(name, 'table%d' % (len(tables) + 1))
+            own += '_' * (own in [t.name for t in tables.values()])
+            tables[name] = stored.table(own, name, rows[name])
         except Exception as e:
             stored.damaged(e)
         if len(tables) == FRAMES:
