@@ -7,9 +7,10 @@
 #   run.sh check   the rest: units and end to end (on bwrap) with ASan and UBSan, but for the tests of something
 #                  else than the program's own memory (marked "no_asan", or but for the first case, "asan_once"); the long repetitions (marked "check") with
 #                  the release build on every engine; the containment probes
+#                  The two share the cases of a test: tests/e2e/turns.py says how
 #   run.sh ready   no test: gets from the network, and builds, what the others need, for who runs them all (CI)
 #
-# What follows goes to pytest, as in "run.sh test -k chat". The second round needs bwrap alone: what differs between
+# What follows goes to pytest, as in "run.sh test -k chat"; then every case runs in both. The second round needs bwrap alone: what differs between
 # engines is in the argument vectors and outside the program.
 #
 # Units and long repetitions wait for most of their time, so they run beside the end-to-end round. The few tests that fail beside others are run
@@ -17,6 +18,7 @@
 # and with more than FLAKES_MOST of them the run has failed.
 #
 #   SANDPIPER_TEST_JOBS     tests at once (three times the processors, since much of their time they wait)
+#   SANDPIPER_TEST_EVERY    1: test and check run every case, on every engine
 #   SANDPIPER_TEST_FLAKES   a file to which the flakes are added, for several runs that are counted together (CI)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -33,6 +35,8 @@ TEST_MOST=${SANDPIPER_TEST_MOST:-300}
 ROUND_MOST=${SANDPIPER_ROUND_MOST:-2100}
 FLAKES_MOST=2
 flakes=${SANDPIPER_TEST_FLAKES:-$scratch/flakes}
+turns=()
+[ $# != 0 ] || [ -n "${SANDPIPER_TEST_EVERY:-}" ] || [ "$what" = quick ] || turns=(--turns)
 touch "$flakes"
 
 # Of the processors' time since the last line.
@@ -99,7 +103,7 @@ last_of_round() { grep -av '^$' "$at/round" | tail -1; }
 e2e() {
     local build=$1 code=0 again
     export SANDPIPER_TEST_ENGINES=$2
-    python -n "$4" --dist loadgroup -m "$3" tests/e2e "${@:5}" || code=$?
+    python -n "$4" --dist loadgroup -m "$3" "${turns[@]}" tests/e2e "${@:5}" || code=$?
     last_of_round >"$at/last"
     awk -F '\t' '$1 == "FAILED" { print $2 }' "$at/notes" | sort -u >"$at/again"
     again=$(wc -l <"$at/again")

@@ -20,6 +20,7 @@ import pytest
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))     # tests/probes
 
 import rootless
+import turns
 from model_server import ModelServer
 from program import (BIN, BWRAP_USER, ENGINES, HANG, HERE, IMAGE, PLACES, PR_SET_CHILD_SUBREAPER, ROOTLESS, TREE, UNSEEN,  # noqa: F401
                      Result, Sandpiper, containers_of, engine_of, make_sandpiper, quiet, reap, swept, why_not)
@@ -133,6 +134,7 @@ SHARED = {"machine": "machine", "certificates": "certificates"}           # fixt
 
 def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="leave out the slow tests and, of one with several cases, all but the first")
+    parser.addoption("--turns", action="store_true", help="leave out what another round of `make test` and `make check` runs (turns.py)")
 
 
 def pytest_configure(config):
@@ -161,6 +163,7 @@ def pytest_collection_modifyitems(config, items):
     """Groups for the workers, and the longest first. Where only some engines are asked for, the rounds of the others are not there, instead of
     being skipped."""
     quick, asan, cases = config.getoption("quick"), "asan" in BIN, set()
+    out = turns.left_to_another(items, asan) if config.getoption("turns") else set()
     for item in items:
         group = group_of(item, quick)
         if group:
@@ -177,7 +180,7 @@ def pytest_collection_modifyitems(config, items):
     def left_out(item):
         engine = getattr(item, "callspec", None) and item.callspec.params.get("engine")
         return asan and item.get_closest_marker("no_asan") or quick and item.get_closest_marker("slow") or wanted and engine in [*ENGINES, ROOTLESS] and engine.split("-")[0] not in wanted
-    out = {item for item in items if left_out(item) or (quick or asan and item.get_closest_marker("asan_once")) and is_another_case(item)}
+    out |= {item for item in items if left_out(item) or (quick or asan and item.get_closest_marker("asan_once")) and is_another_case(item)}
     config.hook.pytest_deselected(items=out)
     items[:] = [item for item in items if item not in out]
 
