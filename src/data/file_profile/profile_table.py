@@ -49,10 +49,11 @@ class Form:
     def __init__(self, head, sep, args, named):
         self.sep, self.args, self.score = sep, dict(args), 0
         names = head.lstrip('\n').split('\n', 1)[0].split(sep)[1:]
-        padded = (bool(names) and all(n[:1] == ' ' for n in names)
-                  or head.count(sep + ' ') * 10 >= 9 * head.count(sep) > 0
-                  or re.search(re.escape(sep) + ' +"(?!")', head))
-        if padded and sep != '\t':
+        padded = sep != '\t' and (
+            bool(names) and all(n[:1] == ' ' for n in names)
+            or head.count(sep + ' ') * 10 >= 9 * head.count(sep) > 0
+            or re.search(re.escape(sep) + ' +"(?!")', head))
+        if padded or re.search(r'%s +(NA|N/A|NaN|NULL|\?)?[%s\n]' % (re.escape(sep), sep), head, re.I):
             self.args['skipinitialspace'] = True
         reader = {k: v for k, v in self.args.items() if k not in ('sep', 'engine')}
         self.rows = rows_of(head, sep, doublequote='escapechar' not in args, **reader)
@@ -106,14 +107,14 @@ def longer_separators(head):
 
 
 def one_column(path, text, named):
-    """The form of a CSV that has one column, or a header and no rows."""
+    """The form of a CSV that has one column, or a header and no rows, or of a text of numbers."""
     lines = text[:HEAD].strip('\r\n').splitlines()
     sep = max('\t;,|', key=lines[0].count) if lines else ','
     alone = len(lines) > 2 and not any(re.search(r'[\s,;|<{\[]', s) for s in lines)
     header = len(lines) == 1 and sep in lines[0] and not re.search('[<>{]|, ', lines[0])
     form = Form(text[:HEAD], sep, {}, True)
     form.width = lines[0].count(sep) + 1 if lines else 0
-    return [form] * (named and (alone or header))
+    return [form] * (named and (alone or header) or len(lines) > 5 and all(map(number_like, lines[1:])))
 
 
 def is_remark(row):
@@ -128,7 +129,7 @@ def is_title(row, after):
     """Does this row say one thing or nothing, in front of rows that say more? Excel pads it."""
     wide = len(row) > 2 or len(row) == 2 and any(filled_cells(r) == 2 and has_header(after[i:])
                                                  for i, r in enumerate(after[:2]))
-    return wide and filled_cells(row) < 2 and any(2 * filled_cells(r) > len(row) for r in after)
+    return wide and filled_cells(row) < 2 and any(filled_cells(r) > min(2, len(row) / 2) for r in after)
 
 
 TYPE = re.compile(r'\d*[sdnfi]|str(ing)?|text|(var)?char|(u|big)?int(eger)?\d*|float\d*|double|real|'
@@ -224,7 +225,8 @@ class Header:
 
 def number_like(cell):
     cell = cell.strip().lstrip('+-')
-    return bool(PLAIN.fullmatch(cell) or ENGLISH.fullmatch(cell) or GERMAN.fullmatch(cell))
+    return bool(PLAIN.fullmatch(cell) or ENGLISH.fullmatch(cell) or GERMAN.fullmatch(cell)
+                or re.fullmatch('0x[0-9A-Fa-f]+', cell))
 
 
 def typed(cell):
@@ -238,14 +240,17 @@ def has_header(rows):
     if not rest:
         return not any(number_like(c) for c in first)
     below, data = cells_below(rest, len(first))
-    if any(not typed(first[i]) and first[i].strip() not in MISSING for i in data):
+    if any(not typed(c) and c not in MISSING and (c not in MARKS or c.isalnum())
+           for c in (first[i].strip() for i in data)):
         return True
     cells = [first[i].strip() for i in data if first[i].strip()]
     if cells and not typed(first[0]) and (0 not in data or not first[0].strip()) and (
             all(map(is_year, cells)) or len(cells) > 1 and cells == [str(k) for k in range(len(cells))]):
         return True                     # one column per year, or per place
     alike = [c for c, column in zip(first, below) if {shape_of(c)} == set(map(shape_of, column))]
-    if len(rest) > 2 and re.search(r'[\W\d_]', ''.join(alike)):
+    if len(first) == 1:                 # "www.a.org" above "b.org"
+        alike = [set(first[0]).intersection(*below[0])]
+    if len(rest) > 2 and re.search(r'[\W\d_]', ''.join(itertools.chain(*alike))):
         return False                    # "de_DE" above "en_US"
     unlike = len(rest) > 2 and all(c not in column for c, column in zip(first, below))
     return not data and (len(set(first)) == len(first) or unlike) and not any(map(typed, first))
@@ -292,7 +297,7 @@ class Proposal:
         remarks = len(list(itertools.takewhile(is_remark, rows)))
         if remarks == len(rows):
             remarks = 0                 # these are its cells
-        elif remarks and len(rows[remarks - 1]) == self.width:
+        elif [len(r) == self.width for r in rows[:remarks]][-2:] in ([True], [False, True]):
             remarks -= bool(re.match(r'#\w', rows[remarks - 1][0])) or not has_header(rows[remarks:])
         for n, row in enumerate(rows[remarks:remarks + 11], remarks):
             good = len(row) == self.width or n == remarks and self.names_rows(row, rows[n + 1:])
@@ -449,15 +454,28 @@ def read_as(name, reader, path, proposal, given, large=False):
 TOTAL = re.compile(r'(grand |sub)?(total|sum|summe|gesamt|insgesamt|totale|suma|ukupno|celkem)\b', re.I)
 
 
+def adds_up(column, i):
+    """Is the value of a column in this row the sum of those above it, within one in a thousand?"""
+    if column.kind not in ('int', 'float'):
+        return False
+    cells = column.cells.astype(float)
+    above, here = cells.iloc[:i], cells.iloc[i]
+    return (above > 0).sum() > 2 and not (above < 0).any() and abs(above.sum() - here) * 1000 <= here
+
+
 def ending(t, tail=0):
     """Tells of rows at the end that are no rows of the table: a total, or remarks. tail: rows behind an empty
     line."""
     if len(t.frame) <= 5 or t.frame.shape[1] < 2:
         return
-    last, rows = t.frame.tail(3).iloc[:, :40], []
-    for i, cells in enumerate([list(map(cell_text, row)) for row in last.itertuples(index=False)]):
-        alone = filled_cells(cells) == 1 and cells[0] and t.frame.iloc[:, 1].notna().mean() > .9
-        if alone or i >= len(last) - tail or TOTAL.match(cells[0].strip()):
+    held, rows = t.frame.iloc[:, :40], []
+    for i, row in enumerate(held.tail(3).itertuples(index=False), len(held) - 3):
+        cells = list(map(cell_text, row))
+        alone = filled_cells(cells) == 1 and cells[0] and held.iloc[:, 1].notna().mean() > .9
+        behind = i >= len(held) - tail and filled_cells(cells)
+        named = TOTAL.match(cells[0].strip()) and any(map(amount, filter(None, cells)))
+        sums = not number_like(cells[0]) and any(adds_up(c, i) for c in t.columns[:40])
+        if alone or behind or named or sums:
             rows.append(' | '.join(cells).strip(' |'))
     if rows:
         t.notes.append('at its end, no data but a total or a remark: ' + ' / '.join(rows))
@@ -481,11 +499,12 @@ def read_table(path, text, encoding, whole, name='df'):
     text = text if '\n' in text else text.replace('\r', '\n')
     given = [] if whole else [(repr(path), sampled(path, encoding))]
     odd = not whole or '\ufffd' in text and encoding.startswith(('utf-8', 'cp', 'mac'))
-    last = re.search(r'\n[ \t,;]*\r?\n((?:[^\n]+\n){1,3})$', text[-4000:].rstrip() + '\n' if whole else '')
+    end = re.split(r'\n[ \t,;]*\r?\n', text[-4000:].rstrip() + '\n' if whole else '')
     for form in forms(path, text)[:3]:
         try:
             proposal = Proposal(form, encoding)
-            proposal.tail = last[1].count('\n') if last else 0
+            if 1 < len(end) < 4 and end[-1].count('\n') < 4 and end[-1].count('"') % 2 == 0:
+                proposal.tail = end[-1].count('\n')    # not lines of a cell
             proposal.args.update({'encoding_errors': 'replace'} if odd else {})
             t = read_as(name, 'read_csv', path, proposal,
                         lambda: [(code, io.BytesIO(part)) for code, part in given], not whole)
