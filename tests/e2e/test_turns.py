@@ -49,3 +49,21 @@ def test_single_tests_run_everywhere():
 
 def test_probes_are_those_of_make_probe():
     assert shared([item("t", file="test_probes", marks=["no_asan"]), item("t", file="test_probes", marks=["no_asan", "check"])])[0] == [False, True]
+
+
+@pytest.mark.parametrize("here, wanted", [("docker podman bwrap", "required"), ("docker bwrap", ""), ("bwrap", "bwrap docker")])
+def test_what_lies_on_this_side_runs_on_one_engine(monkeypatch, here, wanted):
+    monkeypatch.setenv("SANDPIPER_TEST_ENGINES", wanted)
+    monkeypatch.setattr(turns, "why_not", lambda e: None if e in here.split() else "not here")
+    file, names = next((file, names) for file, names in turns.ONE_ENGINE.items() if len(names) > 3)
+    items = [item("test_" + name, "", place, file=file) for name in names[:3] for place in turns.ENGINES]
+    left = turns.left_to_another(items, False)
+    ran = [[p for i, p in zip(items[3 * n:], turns.ENGINES) if i not in left and p in here.split()] for n in range(3)]
+    assert [len(on) for on in ran] == [1, 1, 1] and len({on[0] for on in ran}) == len(here.split()), ran
+    assert not turns.left_to_another(items, True)
+
+
+def test_those_of_one_engine_are_there():
+    for file, names in turns.ONE_ENGINE.items():
+        text = Path(__file__).with_name(file + ".py").read_text()
+        assert all("def test_%s(" % name in text for name in names), (file, names)
