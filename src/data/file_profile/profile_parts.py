@@ -134,11 +134,10 @@ def folder(path):
         kinds.setdefault(kind_of(name), []).append(os.path.join(path, name))
     order = sorted(kinds, key=lambda k: (-len(kinds[k]), k))
     shown = clean(', '.join('%s (%d)' % (clean(n, 60), size) for n, size in found[:60]), NAMES_MOST)
-    lines = ['%d files: %s' % (len(found), ', '.join('%d %s' % (len(kinds[k]), k or 'without extension')
-                                                     for k in order[:8])),
-             'names and bytes: ' + shown]
+    codes, facts = [], ['%d files: %s' % (len(found), ', '.join(
+        '%d %s' % (len(kinds[k]), k or 'without extension') for k in order[:8])), 'names and bytes: ' + shown]
     for kind in order[:3]:
-        left = MOST - 60 - sum(len(s) + 1 for s in lines)
+        left = MOST - 60 - sum(len(s) + 1 for s in codes + facts)
         if left < 200:
             break
         same, other = begin_alike({p: p for p in kinds[kind]})
@@ -146,11 +145,15 @@ def folder(path):
         made = Parts(same, 'df', 'f', listed).profile() if listed else None
         if not made:
             name, said = os.path.relpath(kinds[kind][0], path), file_profile(kinds[kind][0])
+            code, told_of = code_and_facts(said)
             shaped = re.search(r', columns: |^an object of |^a list of ', said, re.M)
             begins = '%d files begin alike; ' % len(same) * bool(shaped and len(same) > 1)
-            made, other = ('%s%s:' % (begins, clean(name, 80)), said), other if shaped else []
-        lines += ['\n'.join(made)[:left - sum(map(len, other))]] + other
-    return '\n'.join(lines)
+            made, other = (code, '%s%s:\n%s' % (begins, clean(name, 80), told_of)), other if shaped else []
+        if len(made[0]) > left:
+            break
+        codes += [made[0]] * bool(made[0])
+        facts += [made[1][:left - len(made[0]) - sum(map(len, other))]] + other
+    return '\n'.join(codes + facts)
 
 
 def parts_of_one(t, path, older):
