@@ -2,6 +2,7 @@
 is that it wanted, the lines that read a file, and the data itself when it sends the same failing code again. A model
 that calls tools gets the same."""
 import json
+import os
 import re
 import sqlite3
 
@@ -15,9 +16,8 @@ OWN = "import json; data = json.load(open('/mnt/data/trade.json'))"         # as
 READ = OWN.replace("json;", "json, pandas as pd;")
 TABLES = """
 customers = pd.DataFrame(data['customers'])
-orders = pd.json_normalize(data['orders'])
-lines = pd.DataFrame([{**b, 'no': a['no']} for a in data['orders'] for b in a['lines']])
-both = customers.merge(orders, left_on='id', right_on='customer.id')  # 200 rows
+lines = pd.json_normalize([{**a, **b} for a in data['orders'] for b in a['lines']]).drop(columns=['lines'])
+both = customers.merge(lines, left_on='id', right_on='customer.id')  # 200 rows
 """
 LEAF = "'lines': [{'sku': 'a', 'qty': 0}]"      # only the profile shows it
 
@@ -303,6 +303,17 @@ def test_after_a_restart_a_file_is_read_again(sandpiper, serve):
     assert "all variables and imports are lost" in json.dumps(bodies[2]) and "orders 200" in bodies[3]["messages"][-1]["content"], (r, bodies[3]["messages"][-1])
 
 
+@pytest.mark.slow(3)
+def test_a_folder_whose_files_are_one_table_is_read(sandpiper, serve):
+    os.mkdir(sandpiper.path("work/fees"))
+    for month in range(3):
+        sandpiper.write("fees/2024-%d.csv" % month, FEES)
+    r, bodies = session(sandpiper, serve, ["print(df['fee'].sum())"], "native", "--add", "fees", "--json")
+    if "pandas as pd" not in json.dumps(bodies[0]):
+        pytest.skip("no pandas in the sandbox")
+    assert "%.1f" % (3 * sum(i + .5 for i in range(90))) in bodies[1]["messages"][-1]["content"], r
+
+
 @BOTH
 def test_two_files_have_variables_of_their_own(sandpiper, serve, dialect):
     """The first one too, which was described before the second came."""
@@ -312,7 +323,7 @@ def test_two_files_have_variables_of_their_own(sandpiper, serve, dialect):
     r, bodies = session(sandpiper, serve, [code], dialect, "--json", *(a for path in files for a in ("--add", path)))
     ran = [e["code"].rstrip() for e in map(json.loads, r.out.splitlines()) if e["type"] == "tool_call"]
     assert ran[0].endswith(code) and "import json; rooms = json.load(open('/mnt/data/rooms.json'))\n" in ran[0], ran
-    assert not re.search(r"\bdata(\[| =)", ran[0]) and "\norders = pd.json_normalize(trade['orders'])\n" in ran[0] and "; third_data = json.load(" in ran[0], ran
+    assert not re.search(r"\bdata(\[| =)", ran[0]) and "\ncustomers = pd.DataFrame(trade['customers'])\n" in ran[0] and "; third_data = json.load(" in ran[0], ran
     asked = bodies[0]["messages"][-1]["content"]
     assert not re.search(r"\bdata = ", asked) and asked.count("Attached file") == 3 and "200 2700 900" in bodies[1]["messages"][-1]["content"]
 

@@ -379,9 +379,7 @@ def test_json_shapes_are_written_once(tmp_path):
     assert text.count('street') == 1 and "'shipping': {the same keys as in 'billing'}" in text
     clubs = {n: {'coach': 'C', 'games': [{'for': 1, 'against': k}] * 5} for k, n in enumerate(('Reds', 'Blues', 'Greens', 'Whites'))}
     text = said(tmp_path, 'c.json', json.dumps({'clubs': clubs}))
-    assert text.partition('\nclubs: ')[0].count("'coach'") == 1 and "4 keys: 'Reds', 'Blues', 'Greens', 'Whites'" in text
-    assert "games: 20 rows, columns: 'for' (int: 1), 'against' (int: 0, 1, 2, 3), 'key' (text: Blues, Greens, Reds, Whites)" in text, text
-    assert list(frame(text)['games']['key'][:6]) == ['Reds'] * 5 + ['Blues'] and len(frame(text)['both']) == 20
+    assert text.partition('\n20 rows')[0].count("'coach'") == 1 and "4 keys: 'Reds', 'Blues', 'Greens', 'Whites'" in text
 
 
 def test_json_lists_of_unlike_things(tmp_path):
@@ -393,9 +391,32 @@ def test_json_says_which_list_names_the_other(tmp_path):
     data = {'customers': [{'id': 7 + i, 'country': 'XY'[i % 2]} for i in range(9)],
             'orders': [{'no': i, 'customer_id': 7 + i % 8, 'lines': [{'q': 1}]} for i in range(40)]}
     text = said(tmp_path, 'j.json', json.dumps(data))
-    assert "both = orders.merge(customers, left_on='customer_id', right_on='id')  # 40 rows, 1 of customers is not in orders" in text
+    assert "both = lines.merge(customers, left_on='customer_id', right_on='id')  # 40 rows, 1 of customers is not in lines" in text
+    assert frame(text)['both']['country'].value_counts().to_dict() == {'X': 20, 'Y': 20}
+
+
+@pytest.mark.skipif(not pandas_here, reason='pandas')
+def test_json_records_are_told_with_the_record_they_are_in(tmp_path):
+    clubs = {n: {'coach': 'C', 'of': {'town': n[:1]}, 'games': [{'for': 1, 'against': k}] * 5} for k, n in enumerate(('Reds', 'Blues', 'Greens', 'Whites'))}
+    text = said(tmp_path, 'c.json', json.dumps({'clubs': clubs}))
+    assert "20 rows, columns: 'coach' (text: C), 'for' (int: 1), 'against' (int: 0, 1, 2, 3), 'clubs' (text: Blues, Greens, Reds, Whites), 'of.town' (text: B" in text
+    assert 'each of the 4 clubs is repeated for each of its games' in text and list(frame(text)['df']['clubs'][:6]) == ['Reds'] * 5 + ['Blues']
+    deep = [{'id': i, 'at': {'rooms': [{'room': r, 'doors': [{'door': d, 'open': d > 0} for d in range(3)]} for r in range(2)]}} for i in range(4)]
+    df = first_frame(said(tmp_path, 'd.json', json.dumps(deep)))
+    assert len(df) == 24 and list(df) == ['id', 'room', 'door', 'open'] and df[df['id'] == 3]['open'].sum() == 4, df
+
+
+@pytest.mark.skipif(not pandas_here, reason='pandas')
+@pytest.mark.parametrize('change', [lambda d: d[2].update(games=[]), lambda d: d[2].pop('games'), lambda d: [e['games'][0].update(coach='D') for e in d],
+                                    lambda d: [e.update(goals=[{'at': 1}, {'at': 2}]) for e in d]])
+def test_json_records_that_would_lose_something_have_a_frame_of_their_own(tmp_path, change):
+    """One holds no list, both have the same name, or there are two lists."""
+    data = [{'club': 'C%d' % i, 'coach': 'C', 'games': [{'for': i, 'against': 2}, {'for': 0, 'against': k}]} for i, k in enumerate((3, 4, 5))]
+    change(data)
+    text = said(tmp_path, 'c.json', json.dumps(data))
     made = frame(text)
-    assert made['lines'].merge(made['both'], on='no')['country'].value_counts().to_dict() == {'X': 20, 'Y': 20}
+    assert 'is repeated' not in text and len(made['games']) == sum(len(e.get('games', ())) for e in data), text
+    assert any(list(made[name])[:2] == ['club', 'coach'] and len(made[name]) == 3 for name in made if name in ('df', 'table1')), text
 
 
 def test_hostile_json(tmp_path):

@@ -18,11 +18,14 @@ WORDS = {dict: 'objects', list: 'lists', int: 'numbers', float: 'numbers', bool:
 
 class Place:
     """The values at one place: one, or those in every element of a list. value, loops: the code that leads to
-    them; keys: [(name, code)] of what tells their owners apart; path: the names from the root."""
+    them; keys: [(name, code)] of what tells their owners apart; path: the names from the root; owners: the
+    elements of lists that they are in, the last of which may be itself."""
 
-    def __init__(self, values, value='data', loops=(), keys=(), path=()):
+    def __init__(self, values, value='data', loops=(), keys=(), path=(), owners=()):
         self.values = list(itertools.islice(values, VALUES))
         self.value, self.loops, self.keys, self.path = value, loops, keys, path
+        self.owners = owners + (self,) if len(loops) > len(owners) else owners
+        self.above = ()             # those of the owners whose values a frame of these has too
         self.objects = [v for v in self.values if type(v) is dict]
         self.lists = [v for v in self.values if type(v) is list]
         self.plain = list({WORDS.get(type(v), 'texts'): v for v in reversed(self.values)
@@ -35,7 +38,7 @@ class Place:
         if len([v for v in values if v is not None]) < len(self.objects):
             value = '(%s.get(%r) or %s)' % (self.value, k, '{}' if kind is dict else '[]')
         keys += self.own_key() if self.loops and kind is list else ()
-        return Place(values, value, self.loops, keys, self.path + (k,))
+        return Place(values, value, self.loops, keys, self.path + (k,), self.owners)
 
     def own_key(self):
         """The first key whose value is another one in each of these objects."""
@@ -48,13 +51,14 @@ class Place:
     def elements(self):
         name = LOOPS[len(self.loops)]
         return Place(itertools.chain.from_iterable(self.lists), name,
-                     self.loops + ('for %s in %s' % (name, self.value),), self.keys, self.path)
+                     self.loops + ('for %s in %s' % (name, self.value),), self.keys, self.path, self.owners)
 
     def of_keys(self):
         name, key = LOOPS[len(self.loops)], 'key%s' % (len(self.keys) or '')
+        title = self.path[-1] if self.path and self.path[-1] != '*' else key
         return Place((v for o in self.objects for v in o.values()), name,
                      self.loops + ('for %s, %s in %s.items()' % (key, name, self.value),),
-                     self.keys + ((key, key),), self.path + ('*',))
+                     self.keys + ((title, key),), self.path + ('*',), self.owners)
 
     @functools.cached_property
     def keys_are_data(self):
@@ -83,16 +87,48 @@ class Place:
 
     def frame(self):
         """The expression that makes a frame of these records."""
-        rows, known = self.value, {k for v in self.objects[:200] for k in v}
-        names = [(k if k not in known else 'of_%s' % k, code) for k, code in self.keys]
-        more = ''.join(', %r: %s' % name for name in names)
-        if len(self.loops) == 1 and not more and rows in 'a':
+        rows, both = self.value, self.above + (self,)
+        known = {k for p in both for v in p.objects[:200] for k in v}
+        parts = ['%r: %s' % (k if k not in known else 'of_%s' % k, code) for k, code in self.keys
+                 if code[0] not in [p.value for p in self.above]]
+        parts = ['**' + p.value for p in both] + parts
+        if len(self.loops) == len(parts) == 1 and rows in 'a':
             rows = self.loops[0].partition(' in ')[2]
         elif self.loops:
-            rows = '[%s %s]' % ('{**%s%s}' % (rows, more) if more else rows, ' '.join(self.loops))
-        inner = [self.member(k) for k in {k for v in self.objects for k in v if type(v[k]) is dict}]
+            rows = '[%s %s]' % ('{%s}' % ', '.join(parts) if len(parts) > 1 else rows, ' '.join(self.loops))
+        inner = [p.member(k) for p in both for k in {k for v in p.objects for k in v if type(v[k]) is dict}]
         deep = self.loops and inner and not any(m.keys_are_data for m in inner)
-        return 'pd.%s(%s)' % ('json_normalize' if deep else 'DataFrame', rows)
+        lists = ['.'.join(p.path[len(o.path):]) for o, p in zip(both, both[1:])]
+        return 'pd.%s(%s)' % ('json_normalize' if deep else 'DataFrame', rows) + (
+            '.drop(columns=%r)' % lists if lists else '')
+
+    def can_hold(self, owner, places):
+        """Can a frame of these have the values of their owners as well? No name is in both, each owner has
+        such a list, and no other one."""
+        way = self.path[len(owner.path):]
+        names = [{k for v in p.objects for k in v} for p in (*owner.above, owner, self)]
+        return ('*' not in way and len(owner.values) < VALUES
+                and sum(map(len, names)) == len(set.union(*names))
+                and all(self in q.owners for q in places if owner in q.owners[:-1])
+                and all(functools.reduce(lambda v, k: v.get(k) if type(v) is dict else None, way, o)
+                        for o in owner.objects))
+
+    def repeats(self):
+        """What is said of the owners in a frame of these."""
+        return ['each of the %d %s is repeated for each of its %s' % (
+            len(o.values), next((k for k in reversed(o.path) if k != '*'), 'objects'), p.path[-1])
+            for o, p in zip(self.above, self.above[1:] + (self,))]
+
+
+def joined_with_owners(places):
+    """These places without the owners of others whose frame has all that they hold."""
+    left = list(places)
+    for p in places:
+        owner = p.owners[-2] if len(p.owners) > 1 else None
+        if owner in left and p.can_hold(owner, places):
+            p.above = owner.above + (owner,)
+            left.remove(owner)
+    return left
 
 
 def alike(a, b):
@@ -241,6 +277,7 @@ def frames(places, code, first, given):
             name += '_'
         try:
             tables.append(table_of(name, ['%s = %s' % (name, line)], given, first))
+            tables[-1].notes += p.repeats()
         except Exception:
             pass                        # unlike things are not one table
     while len(tables) > 1 and sum(LEAST + sum(map(len, t.code())) for t in tables) > MOST - 3 * LEAST:
@@ -257,14 +294,16 @@ def rounded(c):
 LONG = ', parse_int=lambda n: n if len(n) > 15 else int(n)'
 
 
-def described(read, load, what, more='', code=Place.frame):
+def described(read, load, what, more='', code=None):
     """The profile of a value that holds others. read: the code that reads it into data, in two parts between
-    which LONG fits; load: what does the same; code: what gives the expression for a frame of a Place."""
+    which LONG fits; load: what does the same; code: what gives the expression for a frame of a Place, if that
+    is not made of data."""
     for long in ({}, {'parse_int': lambda n: n if len(n) > 15 else int(n)}):
         data = load(**long)
         shape = Shape(data)
-        tables = frames(shape.places, code, 'import pandas as pd; data = _data', [('_data', data)]) if has(
-            'pandas') else []
+        places = shape.places if code else joined_with_owners(shape.places)
+        first, given = 'import pandas as pd; data = _data', [('_data', data)]
+        tables = frames(places, code or Place.frame, first, given) if has('pandas') else []
         if not any(rounded(c) for t in tables for c in t.columns):
             break
     lines = [(LONG if long else '').join(read)] + [line for t in tables for line in t.code()]
