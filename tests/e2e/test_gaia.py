@@ -69,12 +69,15 @@ def test_the_files_that_were_made(sandpiper, serve):
     assert first["usage"]["cells"] == 2 and first["session"] == second["session"]
 
 
-def test_one_question_as_an_argument(sandpiper, serve):
-    serve(sandpiper, [done("**Final answer:** 17 geese\nAs said.")])
+@pytest.mark.parametrize("said, final", [
+    ("**Final answer:** 17 geese\nAs said.", "17 geese"), ("FINAL ANSWER: 16\n\n**FINAL ANSWER:**\n\n**17 geese**\n", "17 geese"),
+    ("It is **17 geese**", "It is **17 geese**")])
+def test_one_question_as_an_argument(sandpiper, serve, said, final):
+    serve(sandpiper, [done(said)])
     sandpiper.write("n.txt", "17")
     r = sandpiper.run("--json-result", "--add", "n.txt", "how many?")
     (result,) = results(r)
-    assert r.code == 0 and result["question"] == 1 and result["final_answer"] == "17 geese", r
+    assert r.code == 0 and result["question"] == 1 and result["final_answer"] == final, r
 
 
 def test_gaia_s_own_names(sandpiper, serve):

@@ -30,6 +30,12 @@ def items():
     return found
 
 
+def listed(command):
+    """LISTS of sandpiper-events(5): the members of what this command prints."""
+    text = re.search(r"^\.Nm sandpiper Cm %s Fl [^\n]*\n(.*?)(?=^\.Pp|\Z)" % command, section("sandpiper-events.5", "LISTS"), re.M | re.S)[1]
+    return set(re.findall(r"\w+", " ".join(re.findall(r"^\.Li (.*)", text, re.M)))) - {"path", "inside", "writable"}
+
+
 def members(event):
     """What the page must name: members, and those inside usage and computed."""
     own = {k for k in event if k not in ("type", "v", "question")}
@@ -83,6 +89,17 @@ def test_a_member_that_the_schema_lacks_is_seen():
     for bad in (dict(line, more=1), dict(line, exit_code="0"), dict(line, type="new"), {k: line[k] for k in ("type", "v", "question")}):
         with pytest.raises(AssertionError):
             event_schema.check(json.dumps(bad))
+
+
+def test_the_page_has_what_the_lists_print(sandpiper, serve):
+    """LISTS of sandpiper-events(5): the members of each object, by the command that prints it."""
+    serve(sandpiper, [{"answer": {"text": "Two swallows."}}])
+    assert sandpiper.run("how many?").code == 0
+    assert sandpiper.run("exec", "--sandbox-name", "lists", "-c", "1").code == 0
+    for words, name in ((["models"], "models"), (["ps"], "ps"), (["sessions", "search", "swallows"], "sessions")):
+        r = sandpiper.run(*words, "--json")
+        assert r.out and set(json.loads(r.out.splitlines()[0])) == listed(name), r
+    assert sandpiper.run("rm", "lists").code == 0
 
 
 def test_the_page_has_the_commands_of_the_chat(bare):

@@ -17,6 +17,7 @@ from program import IMAGE
 from package_index import Index, uv
 from raw_server import wait_for
 from serving import servers
+from test_manual import listed
 
 # uv comes from outside, unless this machine has one. Without it pip does the work, which the tests of speed, dates and messages are not about.
 needs_uv = pytest.mark.skipif(not uv(), reason="there is no uv here, and none can be fetched")
@@ -274,6 +275,7 @@ def test_packages_list_rm_and_gc(program, index):
     assert "bucket-list 2.0" in r.out and "sandpail 1.0" in r.out and "2 sets" in r.out and "today" in r.out, r
     rows = [json.loads(line) for line in program.run("packages", "--json").out.splitlines()]
     assert sorted(row["packages"] for row in rows) == [1, 2] and not any(row["in_use"] for row in rows), rows
+    assert set(rows[0]) == listed("packages")
     p = program.start("exec", "--with", "sandpail<1.1", "-c", "import sandpail, time; print(sandpail.__version__, flush=True); time.sleep(60)", env=env(index))
     assert p.stdout.readline() == b"1.0\n"
     r = program.run("packages", "rm", "sandpail")

@@ -66,19 +66,20 @@ static struct json *file_list(const struct result *r)
     return list;
 }
 
-/* What is asked for by those who compare answers: "FINAL ANSWER: 17" in the last place where it stands, else
- * all of the answer. */
+/* What is asked for by those who compare answers: "FINAL ANSWER: 17" in the last place where it stands, or
+ * with 17 in a line below it; else all of the answer, as it is. */
 static struct json *final_answer(const char *answer)
 {
     static const char mark[] = "final answer:";
-    const char *from = answer, *end = answer + strlen(answer);
+    const char *from = NULL;
 
-    for (const char *at = answer; (at = strcasestr(at, mark)); at++) {
+    for (const char *at = answer; (at = strcasestr(at, mark)); at++)
         from = at + strlen(mark);
-        end = from + strcspn(from, "\n");
-    }
-    while (from < end && (isspace((unsigned char)*from) || *from == '*'))
+    if (!from)
+        return json_string(answer);
+    while (isspace((unsigned char)*from) || *from == '*')
         from++;
+    const char *end = from + strcspn(from, "\n");
     while (end > from && (isspace((unsigned char)end[-1]) || end[-1] == '*'))
         end--;
     return json_string_n(from, (size_t)(end - from));
