@@ -31,6 +31,8 @@ def test_earlier_runs_and_ones_own(sandpiper, serve):
     ask(p, "/why 7077", "7077 is in line 1 of the output of run 1 of the last question:\r\n    = 7077\r\nLine 1 of its code printed that:\r\n    7000 \\+ 77")
     ask(p, "/why 83.94", "line 1 of the output of run 1 of an earlier question:\r\n    sum 83\\.94")
     ask(p, "/why 8088", "line 1 of the output of your own code")
+    ask(p, "!limit = 999331", "\r\n")
+    ask(p, "/why 999331", "999331 is in no output\\. It stands in line 1 of your own code:\r\n    limit = 999331")
     ask(p, "/undo", "Removed")
     ask(p, "/why 7077", "7077 is in no output and in no code")
     ask(p, "/why 41.97", "line 2 of the output of run 1 of the last question")

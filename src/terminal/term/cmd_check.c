@@ -106,7 +106,8 @@ static bool say_where_written(struct term *t, const char *typed, const struct nu
     if (!r)
         return false;
     autofree char *run = run_text(t, r);
-    buf_addf(&out, "%s is in no output. It stands in line %zu of the code of %s", typed, l.number, run);
+    buf_addf(&out, "%s is in no output. It stands in line %zu of %s%s", typed, l.number,
+             r->number ? "the code of " : "", run);
     add_line(&out, &l);
     term_print(t, out.data, out.len);
     return true;

@@ -15,6 +15,7 @@ static const struct {
     bool usual;
 } others[] = {
     {"!CODE", "run Python in the same interpreter", true},
+    {"!sh CODE", "run a shell in the sandbox; likewise !sql, !js and !ts", false},
     {" /...", "a question that starts with a slash: put a space first", true},
     {"@FILE", "in a question: adds that file, as /put does", false},
     {"a line ending in \\", "continues, as does a block between lines of \"\"\"", true},
