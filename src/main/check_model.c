@@ -145,7 +145,7 @@ static int tell_failure(struct check *k, const struct error *err)
 
     if (k->endpoint.found && !key)
         tell_key(&k->endpoint);
-    if (k->endpoint.found && !key && !place)
+    if (k->endpoint.found && !key && !place && (k->listed || k->asked)) /* it has answered */
         tell_endpoint(k);
     if (k->asked)
         tell_model(k);

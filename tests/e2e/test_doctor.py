@@ -249,6 +249,8 @@ def test_doctor_tells_what_is_wrong_with_the_model(sandpiper, serve, answers, co
 def test_doctor_and_an_endpoint_that_is_not_there(sandpiper):
     r = sandpiper.run("doctor", "--base-url", "http://127.0.0.1:9/v1", "-m", "x")
     assert r.code == 1 and "endpoint    no    cannot reach 127.0.0.1:9 (connection refused)" in r.out, r
+    r = sandpiper.run("doctor", "--base-url", "http://127.0.0.1:9/v1")
+    assert r.code == 2 and "model       no    no model was chosen, and nothing answers at" in r.out and "endpoint    ok" not in r.out, r
 
 
 def test_doctor_and_a_list_that_wants_another_key(sandpiper, serve):

@@ -112,8 +112,10 @@ int config_wrong(const struct setting *s, struct error *err)
     if (o->type == OPTION_CHOICE)
         return error_set(err, ERROR_USAGE, 0, "%s: expected one of %s, found \"%.60s\"", s->where, o->choices,
                          shown);
-    return error_set(err, ERROR_USAGE, 0, "%s: expected %s, found \"%.60s\"", s->where, config_expectation(o),
-                     shown);
+    bool range = !unit && o->min && o->max;
+    return error_set(err, ERROR_USAGE, 0, "%s: expected %s%s%s%s%s, found \"%.60s\"", s->where,
+                     config_expectation(o), range ? " from " : "", range ? o->min : "", range ? " to " : "",
+                     range ? o->max : "", shown);
 }
 
 static int set_numeric(const struct setting *s, void *at, struct error *err)
