@@ -340,7 +340,7 @@ def test_a_tar_of_many_members_has_their_number(tmp_path):
 
 def test_a_table_that_was_not_unpacked_whole_has_more_rows_than_were_seen(tmp_path, monkeypatch):
     import gzip
-    monkeypatch.setattr(prof, 'SAMPLE', 10000)
+    monkeypatch.setattr(prof, 'UNPACKED', 10000)
     said = prof.profile(make(tmp_path, 'a.csv.gz', gzip.compress(('a,b\n' + '1,2\n' * 9000).encode())))
     assert re.search(r'^over 2\d{3} rows, columns', said, re.M), said
 

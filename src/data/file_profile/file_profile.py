@@ -197,7 +197,7 @@ def binary(path, raw):
     packed = next((p for p in PACKED if raw.startswith(p.magic)), None)
     if packed:
         return compressed(path, packed)
-    if raw[257:262] == b'ustar':
+    if is_tar(path, raw):
         return tar_members(path)
     if raw[:8] == b'\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1':
         return old_office(path, raw)

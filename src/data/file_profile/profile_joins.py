@@ -118,9 +118,12 @@ def join_all(tables):
         left.remove(r)
         code = merging(r, *('both' if t in joined else t.name for t in (r.many, r.one)), frames)
         try:
-            frames['both'] = eval(code, dict(frames))
+            made = eval(code, dict(frames))
         except Exception:
             continue
+        if made.empty:
+            continue
+        frames['both'] = made
         detail = r.many if not joined or r.one is detail else detail
         joined += [t for t in (r.many, r.one) if t not in joined]
         facts = [count(len(frames['both']), 'row')]

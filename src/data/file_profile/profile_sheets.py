@@ -78,7 +78,9 @@ def sheets_or_why(path, what, *engines):
     wrong = ''
     for engine in there:
         try:
-            return workbook(path, engine)
+            made = workbook(path, engine)
+            if made:                    # openpyxl finds no sheet in a workbook of ISO's strict form
+                return made
         except Exception as e:
             wrong = wrong or clean(e, 200)
     if not there:

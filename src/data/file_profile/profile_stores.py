@@ -1,105 +1,4 @@
-# profile_stores.py - the part of file_profile.py for compressed files, tar archives, databases and
-# documents. What unpacks to much more than it is costs a bounded part of it.
-
-import collections
-
-Packed = collections.namedtuple('Packed', 'magic name module ending rest')
-PACKED = (Packed(b'\x1f\x8b', 'gzip', 'gzip', '.gz', 'zlib.decompressobj(31)'),
-          Packed(b'BZh', 'bzip2', 'bz2', '.bz2', 'bz2.BZ2Decompressor()'),
-          Packed(b'\xfd7zXZ\0', 'xz', 'lzma', '.xz', 'lzma.LZMADecompressor()'),
-          Packed(b'\x28\xb5\x2f\xfd', 'zstd', 'zstandard', '.zst',
-                 'zstandard.ZstdDecompressor().decompressobj()'))
-TAR_MOST = 20000                # members looked at
-
-
-def unpacked(path, packed):
-    """(the first bytes of what is inside, why there are no more or '')."""
-    import importlib
-    module, raw = importlib.import_module(packed.module), b''
-    try:
-        with module.open(path) as f:
-            while len(raw) <= SAMPLE:
-                piece = f.read1(1 << 16) if hasattr(f, 'read1') else f.read(1 << 16)
-                if not piece:
-                    break
-                raw += piece
-    except EOFError:
-        return raw, 'it is cut short'
-    except Exception as e:              # each module has errors of its own
-        return b'', clean(e, 100)
-    return raw[:SAMPLE + 1], ''
-
-
-def from_source(said, inner, source):
-    """A profile whose code reads an expression for what is inside, not the file that stood for it."""
-    said = said.replace('open(%r, "rb")' % inner, source)
-    return said.replace('open(%r' % inner, 'io.TextIOWrapper(' + source).replace(repr(inner), source)
-
-
-def compressed(path, packed):
-    module, what = packed.module, 'compressed with ' + packed.name
-    if not has(module):
-        return what + missing('what is ' + what, module)
-    raw, wrong = unpacked(path, packed)
-    read = 'import %s, io; raw = %s.open(%r).read()' % (module, module, path)
-    if wrong:
-        TROUBLE.append('its compressed data ' + ('is cut short' if raw else 'cannot be read'))
-    if not raw:
-        return '%s\n%s%s' % (read, what, ', but it cannot be read: ' + wrong if wrong else '; it is empty')
-    if raw.startswith(packed.magic):
-        return read + '\n' + what + ', twice'
-    if raw[257:262] == b'ustar':
-        return tar_members(path)
-    named, whole = path.endswith(packed.ending), len(raw) <= SAMPLE
-    name = path[:-len(packed.ending)] if named else path
-    said, inner = inner_profile(name, raw, whole and not wrong)
-    what += '' if whole else '; only the first %d MiB of what is inside were looked at' % (SAMPLE >> 20)
-    if wrong:
-        what += ', and cut short: this is what is left'
-        read = 'import io, bz2, lzma, zlib; raw = %s.decompress(open(%r, "rb").read())' % (packed.rest, path)
-        said = read + '\n' + from_source(said, inner, 'io.BytesIO(raw)')
-    elif not code_and_facts(said)[0]:
-        said = read + '\n' + said.partition(';')[0]
-    else:
-        # pandas unpacks text by itself, mostly by its name
-        method = packed.name if packed.name in ('gzip', 'zstd') else packed.ending[1:]
-        said = said.replace('pd.read_csv(%r' % inner, 'pd.read_csv(%r%s' % (
-            path, '' if named else ', compression=%r' % method))
-        if 'sqlite3.connect(' in said:  # which opens files alone
-            unpacked_to = os.path.join('/tmp', os.path.basename(name))
-            said = 'import shutil; shutil.copyfileobj(%s.open(%r), open(%r, "wb"))\n%s' % (
-                module, path, unpacked_to, said.replace(repr(inner), repr(unpacked_to)))
-        said = from_source(said, inner, '%s.open(%r)' % (module, path))
-        if module + '.open(' in said:
-            said = 'import io, %s; %s' % (module, said)
-    return '%s\n%s' % (said[:MOST - len(what) - 1], what)
-
-
-def tar_members(path):
-    import tarfile
-    held, cut, more, until, t = {}, '', False, clock() + SECONDS, None
-    try:
-        t = tarfile.open(path)
-        for m in itertools.islice(t, TAR_MOST):
-            if m.isfile():
-                held[m.name] = m
-            if clock() > until:
-                break
-        more = t.next() is not None
-    except Exception as e:              # one that is cut short ends where it ends
-        TROUBLE.append('the archive cannot be read to its end')
-        cut = '; it cannot be read further: ' + clean(e, 80)
-    files = [(name, m.size) for name, m in held.items()]
-    opened = 'import io, tarfile; t = tarfile.open(%r)' % path
-    shown = ', '.join('%s (%d bytes)' % (clean(name, 80), size) for name, size in files[:20])
-    number = 'over ' * more + count(len(files), 'file')
-    facts = ['a tar archive of %s: %s%s' % (number, clean(shown, 500), cut)]
-    try:
-        facts = members(t, '[]' if more else 't.getnames()', 't.extractfile(%r)', files,
-                        lambda name: t.extractfile(held[name]), facts)
-    except Exception:                   # the file itself is cut short
-        pass
-    return '\n'.join([opened] + facts)
+# profile_stores.py - the part of file_profile.py for databases and documents, and for pictures.
 
 
 def old_office(path, raw):
@@ -132,6 +31,31 @@ def document(path, z):
 
 def unique(names):
     return [n if n not in names[:i] else '%s.%d' % (n, i) for i, n in enumerate(names)]
+
+
+# how the file begins, and what it is called
+PICTURES = ((b'\x89PNG\r\n\x1a\n', 'PNG'), (b'\xff\xd8\xff', 'JPEG'), (b'GIF8', 'GIF'), (b'BM', 'BMP'),
+            (b'II*\0', 'TIFF'), (b'MM\0*', 'TIFF'))
+
+
+def picture_kind(raw):
+    if raw[:4] == b'RIFF' and raw[8:12] == b'WEBP':
+        return 'WebP'
+    kind = next((name for magic, name in PICTURES if raw.startswith(magic)), None)
+    return None if kind == 'BMP' and raw[6:10] != bytes(4) else kind
+
+
+def image(path, raw):
+    """Size and mode as Pillow says them, which decodes nothing for that."""
+    if not has('PIL'):
+        return 'an image, ' + picture_kind(raw)
+    read = 'from PIL import Image; im = Image.open(%r)' % path
+    try:
+        im = run([read])['im']
+        return '%s\nan image, %s, %d x %d pixels, %s' % (read, picture_kind(raw), *im.size, im.mode)
+    except Exception as e:
+        TROUBLE.append('the image cannot be read')
+        return 'an image, %s, that Pillow cannot read: %s' % (picture_kind(raw), clean(e, 100))
 
 
 TABLES, FRAMES = 200, 8         # of a database, that are named, and that are described
