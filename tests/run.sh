@@ -13,7 +13,7 @@
 # What follows goes to pytest, as in "run.sh test -k chat"; then every case runs in both. The second round needs bwrap alone: what differs between
 # engines is in the argument vectors and outside the program.
 #
-# Units and long repetitions wait for most of their time, so they run beside the end-to-end round. The few tests that fail beside others are run
+# Units, long repetitions and probes wait for most of their time, so they run beside the end-to-end round. The few tests that fail beside others are run
 # once more when all the rest is over, alone: what fails alone as well has failed, what passes then is a flake. Flakes are named in the summary,
 # and with more than FLAKES_MOST of them the run has failed.
 #
@@ -28,8 +28,9 @@ what=${1:-test}
 setup/packages.sh test
 jobs=$(nproc)
 workers=${SANDPIPER_TEST_JOBS:-$((3 * jobs))}
+few=$(((2 * workers + 2) / 3))      # for each of several rounds beside each other
 scratch=$(mktemp -d)
-trap 'cat "$scratch"/beside 2>/dev/null || true; rm -rf "$scratch"' EXIT
+trap 'cat "$scratch"/beside.* 2>/dev/null || true; rm -rf "$scratch"' EXIT
 # Seconds for one test and for a round of tests. A test that hangs has failed, with the line that it hung at; CI never waits for one.
 TEST_MOST=${SANDPIPER_TEST_MOST:-300}
 ROUND_MOST=${SANDPIPER_ROUND_MOST:-2100}
@@ -68,10 +69,11 @@ step() {
     [ -s "$at/told" ] || [ "$code" = 0 ] || grep -aE '^(FAILED|BROKEN|NOT RUN) ' "$at/log" >"$at/told" || true
 }
 # Steps beside those that follow. Their output is shown when they are over, or we are.
-beside() { "$@" >"$scratch/beside" 2>&1 & }
+beside() { "$@" >"$scratch/beside.$1" 2>&1 & }
 joined() {
     wait
-    [ ! -f "$scratch/beside" ] || { cat "$scratch/beside"; rm "$scratch/beside"; }
+    cat "$scratch"/beside.* 2>/dev/null || true
+    rm -f "$scratch"/beside.*
 }
 
 # Debian's own Python with Debian's pytest, whatever else is first in PATH. Rewriting their asserts is most of what it takes to read the tests, and
@@ -187,9 +189,9 @@ unit_round() { step "units, $1" units "${2:-$1}"; }
 distributed() { tests/distribution.sh wheel machine deb again arm64; }
 long_round() {
     step "what is distributed" distributed
-    step "long repetitions, release" e2e release "$engines" check $((workers * 2 / 3)) "$@"
-    step "containment probes" probe
+    step "long repetitions, release" e2e release "$engines" check "$few" "$@"
 }
+probe_round() { step "containment probes" probe; }
 
 engines=${SANDPIPER_TEST_ENGINES:-}
 case $what in
@@ -223,10 +225,12 @@ case $what in
     check)
         compiled &
         build release
+        # The probes wait for most of their time. Behind the repetitions they went on alone when all the rest was over.
         beside long_round "$@"
+        beside probe_round
         build asan
         unit_round "ASan and UBSan" asan
-        step "end to end, ASan and UBSan, bwrap" e2e asan bwrap "not check" "$workers" "$@"
+        step "end to end, ASan and UBSan, bwrap" e2e asan bwrap "not check" "$few" "$@"
         ;;
     *) echo "usage: run.sh quick|test|check|ready [ARGUMENTS OF PYTEST]" >&2; exit 2 ;;
 esac
