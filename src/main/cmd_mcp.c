@@ -113,7 +113,7 @@ static void open_all(struct stdio *s, const struct front *f)
 
     const struct mcp_host host = mcp_runners_host(s->runners);
     const struct mcp_options mo = {
-        .host = &host, .packages = &f->set.allow_packages, .languages = f->set.languages.n > 0};
+        .host = &host, .packages = &f->set.allow_packages, .languages = &f->set.languages};
     const struct mcp_link_options lo = {.client = "", .conversation = "mcp", .send = on_send, .ctx = s};
     s->mcp = mcp_new(&mo);
     s->link = mcp_open(s->mcp, &lo);

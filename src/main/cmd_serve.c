@@ -165,7 +165,7 @@ static int open_server(struct serve *s, struct error *err)
         .public_url = s->public_url,
         .runners = s->runners,
         .packages = &s->f->set.allow_packages,
-        .languages = s->f->set.languages.n > 0,
+        .languages = &s->f->set.languages,
         .model = s->f->set.model,
         .log = s->f->set.verbose || strcmp(log, "off") != 0 ? json ? on_json_log : on_log : NULL,
         .log_json = json,

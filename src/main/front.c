@@ -146,7 +146,7 @@ int cmd_starter(struct config *c, int closed)
     if ((c->allow_net.n || c->secrets.n) && !c->front.quiet)
         print_line("allow_net and secrets are not for these sandboxes: they have no network");
     if (setup_engine_check(c, &err) < 0 || (c->args.command != COMMAND_MCP && uploads_check(c, &err) < 0)
-        || engines_share(c->sandbox, &err) < 0 || send_settings(c, &err) < 0)
+        || languages_check(c, &err) < 0 || engines_share(c->sandbox, &err) < 0 || send_settings(c, &err) < 0)
         return print_failure(&err);
     args_again(&c->args, ~0, &options); /* a runner takes them all, and has our environment and files */
     bool fork = c->args.command == COMMAND_BATCH && llm_preload();

@@ -171,7 +171,8 @@ def test_a_session_with_a_shell_is_repeated(sandpiper, serve):
     assert r.code == 0 and r.out == "Seven.\n", r
 
 
-@pytest.mark.parametrize("words", [["--languages", "cobol", "go"], ["--languages", "sh,,py", "go"], ["exec", "--language", "cobol", "-c", "x"]])
+@pytest.mark.parametrize("words", [["--languages", "cobol", "go"], ["--languages", "sh,,py", "go"], ["exec", "--language", "cobol", "-c", "x"],
+                                   ["serve", "--listen", "127.0.0.1:0", "--languages", "sh,cobol"], ["mcp", "--languages", "cobol"]])
 def test_a_language_that_there_is_not(bare, words):
     r = bare.run(*words)
     assert r.code in (2, 125) and "there is no language" in r.err and "python, sh" in r.err, r
@@ -324,11 +325,12 @@ def test_a_model_over_mcp_is_told_of_languages_where_there_are_some(sandpiper, w
     client = Mcp(sandpiper, *words)
     tools = {t["name"]: t["inputSchema"]["properties"] for t in client.ask("tools/list")["result"]["tools"]}
     client.close()
-    assert ("language" in tools["execute_python"]) == bool(words) and "language" not in tools["execute_command"], tools
+    shown = tools["execute_python"].get("language", {}).get("enum")
+    assert shown == (["py", "sh", "sql"] if words else None) and "language" not in tools["execute_command"], tools
     server = Server(sandpiper, *words)
     try:
         told = server.ask("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, Accept="application/json, text/event-stream")
-        assert ('"enum": ["py", "python"' in json.dumps(told)) == bool(words), told
+        assert ('"enum": ["py", "sh", "sql"]' in json.dumps(told)) == bool(words), told
     finally:
         assert server.close() == 0
 

@@ -52,6 +52,16 @@ static int give_languages(struct agents *g, const char *names, struct error *err
     return 0;
 }
 
+int languages_check(const struct config *c, struct error *err)
+{
+    struct agents none = {0};
+
+    for (size_t i = 0; i < c->front.languages.n; i++)
+        if (give_languages(&none, c->front.languages.v[i], err) < 0)
+            return -1;
+    return 0;
+}
+
 int agents_load(struct agents *g, const struct config *c, struct error *err)
 {
     if (pipeline_load(&g->pipeline, c->agents, err) < 0)

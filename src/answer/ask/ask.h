@@ -94,6 +94,8 @@ void ask_tell_known(struct ask *a);
 /* agents.c */
 /* Load the definitions. ERROR_USAGE: one is wrong, or an option does not go with them. */
 int agents_load(struct agents *g, const struct config *c, struct error *err);
+/* Is there each language of --languages? Otherwise ERROR_USAGE. */
+int languages_check(const struct config *c, struct error *err);
 const struct prompts *agents_last(const struct agents *g);
 /* What the one that answers works with; the others get the same, but for what is their own. */
 struct agents_work {

@@ -49,8 +49,9 @@ struct mcp_host { /* owns the sandboxes: mcp_runners.h, or a test */
 struct mcp_options {
     const struct mcp_host *host; /* copied */
     const struct argv *packages; /* that may be added to a sandbox, as the user wrote them; borrowed */
-    bool languages;              /* a model is told that code may be in others than Python */
-    bool separate; /* a call without a handle may get a sandbox of its own, and the model is told so */
+    const struct argv
+        *languages; /* besides Python that a model is told of, as the user wrote them; borrowed */
+    bool separate;  /* a call without a handle may get a sandbox of its own, and the model is told so */
 };
 
 struct mcp *mcp_new(const struct mcp_options *o);

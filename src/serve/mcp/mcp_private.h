@@ -52,8 +52,8 @@ void mcp_sessions_release(struct mcp *m);
 
 struct mcp {
     struct mcp_host host;
-    const struct argv *packages; /* the tool for them is offered if there are any */
-    bool languages;              /* the argument is shown */
+    const struct argv *packages;  /* the tool for them is offered if there are any */
+    const struct argv *languages; /* those that the argument shows; none: it is not there */
     bool separate;
     struct owned sessions; /* of struct mcp_session */
     uint64_t messages;     /* so far, of all sessions */

@@ -1,6 +1,7 @@
 /* mcp_tools.c - the tools: the operations of a sandbox (operations.json) under the names that models
  * know, each with an optional handle of a sandbox. */
 #include <string.h>
+#include <strings.h>
 
 #include "base/argv.h"
 #include "base/error.h"
@@ -13,7 +14,7 @@ enum { READS = 1, DESTROYS = 2, REPEATS = 4 };
 struct mcp_tool {
     const char *name, *operation;
     int hints;
-    const char *extra; /* an argument that a model is told of if there are other languages; or NULL */
+    const char *extra; /* the argument for other languages, shown if the user named some; or NULL */
     const char *needs; /* one that is required here, because no file can be passed; or NULL */
     bool packages;     /* only where some are allowed, which the description names */
 };
@@ -49,14 +50,43 @@ static struct json *sandbox_schema(const struct mcp_request *q)
                           {"x-mcp-header", in_header ? json_string("Sandbox") : NULL});
 }
 
+/* Did the user name it, as in "sh,js"? */
+static bool mcp_language_named(const struct argv *names, const char *language)
+{
+    size_t n = strlen(language);
+
+    for (size_t i = 0; names && i < names->n; i++)
+        for (const char *p = names->v[i]; *p; p += strcspn(p, ",") + (strchr(p, ',') != NULL))
+            if (strcspn(p, ",") == n && !strncasecmp(p, language, n))
+                return true;
+    return false;
+}
+
+/* The argument with those of its values that the user named, beside the usual one. NULL: there are none. */
+static struct json *mcp_languages_shown(const struct argv *names, const struct json *argument)
+{
+    autojson struct json *values = json_array();
+    unsigned named = 0;
+
+    for (const struct json *v = json_first(json_get(argument, "enum")); v; v = json_next(v)) {
+        bool wanted = mcp_language_named(names, json_str(v));
+
+        named += wanted;
+        if (wanted || json_same(v, json_get(argument, "default")))
+            json_add(values, json_copy(v));
+    }
+    return named ? json_set_all(json_copy(argument), {"enum", steal(&values)}) : NULL;
+}
+
 static struct json *input_schema(const struct mcp_request *q, const struct mcp_tool *t,
                                  const struct operation *o)
 {
     struct json *schema = json_copy(o->arguments), *properties = json_object(), *required = json_array();
 
     for (const struct json *p = json_first(json_get(schema, "properties")); p; p = json_next(p))
-        if (!t->extra || q->link->mcp->languages || strcmp(json_key(p), t->extra) != 0)
-            json_set(properties, json_key(p), json_copy(p));
+        json_set_all(properties, {json_key(p), t->extra && !strcmp(json_key(p), t->extra)
+                                                   ? mcp_languages_shown(q->link->mcp->languages, p)
+                                                   : json_copy(p)});
     json_set(properties, "sandbox", sandbox_schema(q));
     for (const struct json *r = json_first(json_get(schema, "required")); r; r = json_next(r))
         json_add(required, json_copy(r));

@@ -27,8 +27,8 @@ struct server_options { /* everything is borrowed until server_free */
      * the client used. */
     const char *public_url;
     struct runners *runners;
-    const struct argv *packages; /* that clients may add, for models to read */
-    bool languages;              /* models read over MCP that there are others than Python */
+    const struct argv *packages;  /* that clients may add, for models to read */
+    const struct argv *languages; /* those besides Python that models read of over MCP */
     const char *model; /* the model that questions go to; NULL: it is found when the first one is asked */
     /* Receives one line for each request: method, path, status, time. It is untrusted, so scrub it. May be
      * NULL. */
