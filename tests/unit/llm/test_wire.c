@@ -504,7 +504,7 @@ static const char *try_cuts(const struct wire_case *w, const struct outcome *who
 {
     size_t n = w->body.len, stride = n > 2 * STRIDE ? STRIDE : n;
     struct outcome o;
-    size_t step = n > EVERY ? 31 : cut_step();
+    size_t step = n > EVERY ? 31 : cut_step(n);
     for (size_t cut = 1; cut <= stride && cut < n; cut += step) {
         run(w, n, cut, stride, false, &o);
         bool equal = same(whole, &o);
@@ -518,7 +518,7 @@ static const char *try_cuts(const struct wire_case *w, const struct outcome *who
 static const char *try_prefixes(const struct wire_case *w, const struct outcome *whole)
 {
     size_t n = w->body.len, sparse = n > PREFIXES ? n - PREFIXES / 4 : 0;
-    size_t step = n > EVERY ? 61 : cut_step();
+    size_t step = n > EVERY ? 61 : cut_step(n);
     for (size_t cut = 1; cut < n; cut += cut < sparse ? n / 256 : step) {
         struct outcome o;
         run(w, cut, 0, cut, true, &o);
