@@ -34,8 +34,8 @@ static inline int64_t cpu_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* How many bytes apart a text is cut that is tried cut at each byte: 1, or SANDPIPER_UNIT_CUTS if it is longer
- * than a kilobyte. Such tests take most of a processor's time. */
+/* How many bytes apart a text is cut that is tried cut at each byte: 1, or SANDPIPER_UNIT_CUTS if it has
+ * more than a kilobyte. Such tests take most of a processor's time. */
 static inline size_t cut_step(size_t length)
 {
     const char *s = length > 1024 ? getenv("SANDPIPER_UNIT_CUTS") : NULL;
