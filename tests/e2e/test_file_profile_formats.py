@@ -517,3 +517,97 @@ def test_a_tar_of_the_oldest_kind(tmp_path):
     text = said(tmp_path, 'old.tar', bytes(head) + CSV.encode().ljust(1024, b'\0') + bytes(1024))
     assert 'a tar archive of 1 file: rows.csv' in text and "'amount' (float" in text, text
     assert 'a tar' not in said(tmp_path, 'nothing', bytes(20480))
+
+
+def dbf(names, rows, width=12):
+    """A dBase file that names no code page."""
+    head = struct.pack('<B3xIHH20x', 3, len(rows), 33 + 32 * len(names), 1 + width * len(names))
+    fields = b''.join(name.encode().ljust(11, b'\0') + b'C' + bytes(4) + bytes([width]) + bytes(15) for name in names)
+    return head + fields + b'\r' + b''.join(b' ' + b''.join(cell.ljust(width) for cell in row) for row in rows) + b'\x1a'
+
+
+def test_a_dbase_file_without_a_code_page(tmp_path):
+    pytest.importorskip('dbfread')
+    rows = [(('Köln', 'Düsseldorf', 'Kiel')[i % 3].encode('cp1252'), b'%d' % i) for i in range(9)]
+    text = said(tmp_path, 'towns.dbf', dbf(['town', 'id'], rows))
+    assert "'town' (text: Düsseldorf, Kiel, Köln)" in text and list(frame(text)['df']['town'][:2]) == ['Köln', 'Düsseldorf'], text
+    assert '\nencoding guessed: cp1252\n' in text, text
+
+
+def test_arrays_with_fields_are_frames_and_one_that_cannot_be_read_spares_the_others(tmp_path):
+    h5py = pytest.importorskip('h5py')
+    numpy = pytest.importorskip('numpy')
+    with h5py.File(tmp_path / 'a.h5', 'w') as f:
+        f['_i_rows/sorted'] = numpy.arange(5)
+        f['rows'] = numpy.array([(b'a', 1.5), (b'b', 2.5)], [('name', 'S4'), ('x', 'f8')])
+        f['plain'] = numpy.arange(7)
+    text = prof.profile(str(tmp_path / 'a.h5'))
+    assert "2 rows, columns: 'name' (text: a, b), 'x' (float, 1.5 to 2.5)" in text and frame(text)['df']['x'].sum() == 4, text
+    assert 'of 3 arrays: plain int64, shape (7,), 0 to 6; rows records of name, x' in text, text
+
+
+def test_a_table_in_a_document_of_word(tmp_path):
+    pytest.importorskip('pandas')
+    cell = '<w:tc><w:p><w:r><w:t>%s</w:t></w:r></w:p></w:tc>'
+    rows = [('town', 'sold'), ('Bonn', '3'), ('Ulm', '4')]
+    with zipfile.ZipFile(tmp_path / 'a.docx', 'w') as z:
+        z.writestr('word/document.xml', '<w:document xmlns:w="w"><w:body><w:p><w:r><w:t>Our sales</w:t></w:r></w:p><w:tbl>%s</w:tbl></w:body></w:document>' % ''.join(
+            '<w:tr>%s</w:tr>' % ''.join(cell % c for c in row) for row in rows))
+    text = prof.profile(str(tmp_path / 'a.docx'))
+    assert "2 rows, columns: 'town' (text: Bonn, Ulm), 'sold' (int, 3 to 4)" in text and 'Our sales' in text and frame(text)['df']['sold'].sum() == 7, text
+
+
+def test_a_workbook_that_excel_wrote_in_xml(tmp_path):
+    pytest.importorskip('pandas')
+    rows = ''.join('<Row>%s</Row>' % ''.join('<Cell><Data>%s</Data></Cell>' % c for c in row) for row in (('town', 'sold'), ('Bonn', 3), ('Ulm', 4)))
+    book = ('<?xml version="1.0"?>\n<?mso-application progid="Excel.Sheet"?>\n<Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet">'
+            '<Worksheet Name="a"><Table>%s</Table></Worksheet></Workbook>')
+    text = said(tmp_path, 'a.xls', book % rows)
+    assert "'sold' (int, 3 to 4)" in text and frame(text)['df']['sold'].sum() == 7, text
+    assert 'df = pd.read_csv' not in said(tmp_path, 'b.xls', book % rows.replace('<Cell>', '<Cell ss:Index="3" xmlns:ss="x">', 1))
+
+
+def test_a_pdf_has_pages_and_words(tmp_path):
+    pypdf = pytest.importorskip('pypdf')
+    words = b'BT /F1 12 Tf 20 80 Td (Sales of May) Tj ET'
+    parts = [b'<</Type/Catalog/Pages 2 0 R>>', b'<</Type/Pages/Kids[3 0 R]/Count 1>>',
+             b'<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 100]/Contents 4 0 R/Resources<</Font<</F1<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>>>',
+             b'<</Length %d>>\nstream\n%s\nendstream' % (len(words), words)]
+    raw, places = b'%PDF-1.4\n', []
+    for i, part in enumerate(parts, 1):
+        places.append(len(raw))
+        raw += b'%d 0 obj\n%s\nendobj\n' % (i, part)
+    table = b''.join(b'%010d 00000 n \n' % at for at in places)
+    raw += b'xref\n0 5\n0000000000 65535 f \n%strailer\n<</Size 5/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n' % (table, len(raw))
+    text = said(tmp_path, 'a.pdf', raw)
+    assert text.endswith('a PDF of 1 page; page 1 begins:\nSales of May') and 'Sales of May' in frame(text)['text'], text
+    writer = pypdf.PdfWriter()
+    writer.add_blank_page(200, 100)
+    writer.write(tmp_path / 'b.pdf')
+    text, _, wrong = prof.profile(str(tmp_path / 'b.pdf')).partition(prof.MARK)
+    assert wrong == 'its first page holds no text' and 'but pictures' in text, text
+
+
+MAIL = b'Return-Path: <a@example.org>\nReceived: from x\n\tby y\nFrom: Ann <a@example.org>\nTo: b@example.org\nSubject: Sales\n\nDear Bob, ...\n'
+
+
+@pytest.mark.parametrize('name, content, words', [
+    ('letter', MAIL, 'Subject: Sales'), ('my.cnf.ini', b'[server]\nskip_locking\nport = 1\n', "{'server': {'skip_locking': None, 'port': '1'}}"),
+    ('page.html', '<html><meta charset="big5"><table><tr><td>中文</td><td>資料</td></tr></table><p>科技紫微網開卡服務</p>'.encode('big5'), 'big5'),
+    ('a.7z', b'7z\xbc\xaf\x27\x1c' + bytes(50), 'a 7z archive'), ('a.rar', b'Rar!\x1a\x07\1\0' + bytes(50), 'a RAR archive'),
+    ('a.pkl', b'\x80\x04\x95\x0a\0\0\0', 'a pickle: to load it runs')])
+def test_what_has_a_form_by_its_beginning(tmp_path, name, content, words):
+    assert words in said(tmp_path, name, content)
+
+
+def test_the_tables_of_a_text_index_are_none_of_a_database(tmp_path):
+    pytest.importorskip('pandas')
+    text = stored(tmp_path, 'create virtual table docs using fts5(title, body); create table other (n)', docs=[('a', 'b')], other=[(1,)])
+    assert 'docs: 1 row' in text and 'other: 1 row' in text and 'docs_' not in text, text
+
+
+def test_categories_of_stata_are_told(tmp_path):
+    pandas = pytest.importorskip('pandas')
+    pandas.DataFrame({'kind': pandas.Categorical(['ab'[i % 2] for i in range(9)]), 'n': range(9)}).to_stata(tmp_path / 's.dta', write_index=False)
+    text = prof.profile(str(tmp_path / 's.dta'))
+    assert "\nof dtype category: 'kind'\n" in text and str(frame(text)['df']['kind'].dtype) == 'category', text

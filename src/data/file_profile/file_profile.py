@@ -5,6 +5,8 @@
 # at first, and no more, since a small model pays for it with every request. The other profile_*.py are
 # appended to this text (PROFILE_PARTS in the Makefile).
 
+import codecs
+import contextlib
 import os
 import re
 
@@ -95,6 +97,12 @@ def decode_text(raw, whole):
         if text.count('\ufffd') * 10 < sum(map(len, re.findall(r'[\x80-\ufffc]+', text))):
             TROUBLE.append('some of its bytes are not UTF-8')
             return text, 'utf-8'        # one wrong byte does not make the other words cp1252
+    declared = re.search(rb'<[^>]*(?:charset|encoding)=["\']?([\w-]+)', raw[:2000])
+    with contextlib.suppress(LookupError):          # a page or XML may say it
+        named = codecs.lookup(declared[1].decode() if declared else '').name
+        text = raw.decode(WIDER.get(named, named), 'replace')
+        if text.count('\ufffd') * 1000 < len(raw):
+            return text, WIDER.get(named, named)
     odd = sum(c < 32 and c not in b'\t\n\r\f\x1b' for c in raw[:65536])
     if odd * 50 > min(len(raw), 65536):
         return None, ''
@@ -143,7 +151,6 @@ def chardet_of(raw):
     """The codec that chardet names, if it is there; else that of the West."""
     try:
         import chardet
-        import codecs
         named = codecs.lookup(chardet.detect(raw)['encoding'] or '').name
     except (ImportError, LookupError):
         return 'cp1252'
@@ -192,8 +199,7 @@ def binary(path, raw):
     if raw[:16] == b'SQLite format 3\0':
         return database(path)
     if raw[:5] == b'%PDF-':
-        reader = next((m for m in ('pypdf', 'PyPDF2', 'fitz', 'pdfminer') if has(m)), None)
-        return 'a PDF; %s' % ('read it with %s' % reader if reader else 'no package here reads PDF')
+        return pdf(path)
     packed = next((p for p in PACKED if raw.startswith(p.magic)), None)
     if packed:
         return compressed(path, packed)
@@ -201,7 +207,18 @@ def binary(path, raw):
         return tar_members(path)
     if raw[:8] == b'\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1':
         return old_office(path, raw)
-    return None
+    return next((KNOWN[begin] for begin in KNOWN if raw.startswith(begin)), None)
+
+
+PICKLED = 'a pickle: to load it runs whatever code is in it, so it was not looked into'
+OLD_SHEET = 'a sheet of Excel 2, 3 or 4, which no package here reads; save it as .xlsx'
+# What nothing here reads, by its beginning
+KNOWN = {b'7z\xbc\xaf\x27\x1c': 'a 7z archive, which no package here reads; pack it as ZIP',
+         b'Rar!\x1a\x07': 'a RAR archive, which no package here reads; pack it as ZIP',
+         b'RDX': 'a workspace of R, which no package here reads; save it in R with write.csv',
+         b'X\n\0\0\0': 'an object of R, which no package here reads; save it in R with write.csv',
+         b'\x80\x02': PICKLED, b'\x80\x03': PICKLED, b'\x80\x04': PICKLED, b'\x80\x05': PICKLED,
+         b'\x09\x04\x06\0': OLD_SHEET, b'\x09\x02\x06\0': OLD_SHEET, b'\x09\0\x04\0': OLD_SHEET}
 
 
 def plain(path, text, encoding, whole):
@@ -213,13 +230,15 @@ def plain(path, text, encoding, whole):
 
 PROSE = ('py', 'html', 'htm', 'xml', 'c', 'h', 'js', 'sql', 'md', 'toml', 'ini', 'cfg', 'eml', 'yml', 'yaml',
          'arff', 'ics')              # which are no tables
+MAIL = re.compile(r'(?:From .*\n)?(?:(?:Return-Path|Received|Delivered-To|Message-ID|From|To|Date|Subject|'
+                  r'MIME-Version|X-[\w-]+): .*\n(?:[ \t].*\n)*){3}', re.I)
 JSON_START = re.compile(r'\s*(\{\s*["}]|\[\s*(["{\[\]tfn]|-?[\d.]+\s*[],]))')
 
 
 def kinds_of(path, text):
     """Which readers to try: that of the file's name, those of its beginning, and then those of any text."""
     end, first = path.rsplit('.', 1)[-1].lower(), text.lstrip()[:1]
-    found = [OWN_FORMS[end]] if end in OWN_FORMS else []
+    found = [OWN_FORMS[end]] if end in OWN_FORMS else [settings] if MAIL.match(text) else []
     named = end in ('json', 'jsonl', 'ndjson')
     if named or JSON_START.match(text) and not found and end not in ('csv', 'tsv'):
         one = text.lstrip().split('\n', 1)[0].rstrip()
@@ -230,6 +249,7 @@ def kinds_of(path, text):
         page = re.search(r'<(!doctype )?html', text[:4000], re.I)
         found += [web_page] if page or re.search('<table', text[:4000], re.I) else []
         is_xml = text.lstrip()[:5] == '<?xml' or end in ('xml', 'svg', 'gpx', 'kml', 'rss')
+        found += [sheet_of_xml] if 'progid="Excel.Sheet"' in text[:1000] else []
         found += [xml_text] if not page and (found or is_xml) else []
         if found:
             return found

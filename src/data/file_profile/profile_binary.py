@@ -1,6 +1,7 @@
 # profile_binary.py - the part of file_profile.py for the binary tables that pandas reads by itself: Parquet,
 # Feather, ORC, Stata, SAS, SPSS; for arrays of numpy, web pages, and what other modules read.
 
+import contextlib
 import io
 import itertools
 import os
@@ -15,6 +16,9 @@ BINARY = (
     (b'\xff\xff\xff\xff', '', 'an Arrow stream',
      'import pyarrow; df = pyarrow.ipc.open_stream(%r).read_pandas()', 'pyarrow'),
     (b'ORC', '', 'an ORC file', 'df = pd.read_orc(%r)', 'pyarrow'),
+    (b'ORC', '', 'an ORC file, of which not every column can be read',
+     'import pyarrow.orc; f = pyarrow.orc.ORCFile(%r); df = f.read(columns=[c.name for c in f.schema '
+     "if 'union' not in str(c.type)]).to_pandas()", 'pyarrow'),
     (b'', '.dta', 'a Stata file', 'df = pd.read_stata(%r)', 'pandas'),
     (b'', '.sas7bdat', 'a SAS file',
      'import pyreadstat; df = pyreadstat.read_sas7bdat(%r)[0]', 'pyreadstat'),
@@ -24,11 +28,20 @@ BINARY = (
     (b'HEADER RECORD', '', 'a SAS transport file',
      "df = pd.read_sas(%r, format='xport', encoding='cp1252')", 'pandas'),
     (b'$FL', '', 'an SPSS file', 'df = pd.read_spss(%r)', 'pyreadstat'),
+    (b'$FL', '', 'an SPSS file, with dates that Python has not, as numbers', 'import pyreadstat; '
+     'df = pyreadstat.read_sav(%r, disable_datetime_conversion=True)[0]', 'pyreadstat'),
     (b'', '.por', 'an SPSS portable file',
      'import pyreadstat; df = pyreadstat.read_por(%r)[0]', 'pyreadstat'),
     (b'', '.dbf', 'a dBase file', 'import dbfread; df = pd.DataFrame(iter(dbfread.DBF(%r)))', 'dbfread'),
+    (b'', '.dbf', 'a dBase file', 'import dbfread; df = pd.DataFrame(iter(dbfread.DBF(%r, encoding=ENCODING, '
+     "char_decode_errors='replace', ignore_missing_memofile=True)))", 'dbfread'),
     (b'\0\0\x27\x0a', '', 'a shapefile', 'import shapefile; data = shapefile.Reader(%r); '
      'df = pd.DataFrame([r.as_dict() for r in data.records()])', 'shapefile'),
+    (b'\0\0\x27\x0a', '', 'a shapefile', 'import shapefile; data = shapefile.Reader(%r, encoding=ENCODING, '
+     "encodingErrors='replace'); df = pd.DataFrame([r.as_dict() for r in data.records()])", 'shapefile'),
+    (b'\0\0\x27\x0a', '', 'a shapefile, whose .dbf is not here', "import shapefile; data = "
+     "shapefile.Reader(shp=open(%r, 'rb')); df = pd.DataFrame([{'shape': s.shapeTypeName, 'points': "
+     'len(s.points)} for s in data.shapes()])', 'shapefile'),
     (b'\x93NUMPY', '', 'an array of numpy', 'import numpy as np; data = np.load(%r)', 'numpy'),
     (b'MATLAB 5', '', 'a MATLAB file', 'import scipy.io; data = scipy.io.loadmat(%r)', 'scipy'),
     (b'MATLAB 7', '', 'a MATLAB 7.3 (HDF5) file', 'import h5py; data = h5py.File(%r)', 'h5py'),
@@ -57,14 +70,30 @@ def binary_table(path, raw):
     package = package if 'df = ' not in line or has('pandas') else 'pandas'
     if not has(package):
         return said + missing(kind, package)
-    try:
-        return frame_of_binary(path, line % path) if 'df = ' in line else array(line % path, what)
-    except Exception as e:
-        TROUBLE.append('it cannot be read as ' + kind)
-        return '%s, that cannot be read: %s' % (said, clean(e, 300))
+    wrong = None
+    for _, _, what, line, package in found:
+        try:
+            if wrong and 'ENCODING' in line:
+                line = line.replace('ENCODING', repr(stored_encoding(path)))
+            if has(package) and 'ENCODING' not in line:
+                reader = frame_of_binary if 'df = ' in line else array
+                return reader(path, line % path, what)
+        except Exception as e:
+            wrong = wrong or e
+    TROUBLE.append('it cannot be read as ' + kind)
+    return '%s, that cannot be read: %s' % (said, clean(wrong, 300))
 
 
-def frame_of_binary(path, line):
+def stored_encoding(path):
+    """That of the text in a dBase file, or in the one beside a shapefile, which says none."""
+    with open(re.sub(r'(?i)shp$', 'dbf', path), 'rb') as f:
+        raw = f.read(SAMPLE)
+    raw = raw[int.from_bytes(raw[8:10], 'little'):].replace(b'\0', b' ')
+    return decode_text(raw, False)[1] or guessed(raw)
+
+
+def frame_of_binary(path, line, what):
+    import pandas as pd
     given, rows = [], 0
     if 'pd.read_parquet' in line:
         rows, frame = parquet_start(path)
@@ -76,7 +105,16 @@ def frame_of_binary(path, line):
         t.total = '%d rows, looked at the first %d' % (rows, len(t.frame))
     if t.frame.index.names != [None]:
         t.notes.append('read as the index: ' + ', '.join(map(repr, t.frame.index.names)))
+    categories = [k for k, c in t.frame.items() if c.dtype == 'category' and c.notna().any()]
+    numeric = [k for k in categories if pd.api.types.is_numeric_dtype(t.frame[k].cat.categories)]
+    if numeric and 'pd.read_s' in line:
+        t = table_of('df', [line, 'for c in %r: df[c] = df[c].astype(float)' % numeric], given,
+                     'import pandas as pd')
     t.notes += labels(path, line)
+    kept = ', '.join(repr(k) for k in categories if k not in numeric)
+    t.notes += ['of dtype category: ' + kept] * bool(kept)
+    t.notes += [what] * (', ' in what)
+    t.notes += ['encoding guessed: ' + e for e in re.findall("encoding='(.*?)'", line) if 'rrors=' in line]
     return told(import_first(t.lines), t)
 
 
@@ -111,7 +149,7 @@ def parquet_start(path):
     return f.metadata.num_rows, made.to_pandas(use_threads=False)
 
 
-def array(line, what):
+def array(path, line, what):
     """What a package reads into arrays with names, or into one. Pickled objects are code, so not loaded."""
     import numpy as np
     data, named = run([line])['data'], {}
@@ -122,15 +160,38 @@ def array(line, what):
     else:
         keys = data.files if hasattr(data, 'files') else getattr(data, 'variables', data)
         named = {k: data[k] for k in itertools.islice(keys, 60) if not k.startswith('__')}
-    shown = ['%s %s' % (clean(k, 60), array_facts(v)) for k, v in itertools.islice(named.items(), 30)]
-    return '%s\n%s of %d array%s: %s' % (line, what, len(named), 's' * (len(named) != 1),
-                                        clean('; '.join(shown), 1000))
+    said, records = [], []
+    own = sorted(named, key=lambda name: '/_i_' in '/' + name)      # what finds rows for PyTables comes last
+    for name in own[:30]:
+        try:
+            said.append('%s %s' % (clean(name, 60), array_facts(named[name])))
+            records += [name] * (bool(named[name].dtype.names) and len(named[name].shape) == 1)
+        except Exception as e:
+            said.append('%s, which cannot be read: %s' % (clean(name, 60), clean(e, 60)))
+    said = '%s of %s: %s' % (what, count(len(named), 'array'), clean('; '.join(said), 1000))
+    for name in records[:3] if has('pandas') else ():
+        with contextlib.suppress(Exception):        # a cell may hold an array
+            return records_of(line, name, said)
+    return line + '\n' + said
+
+
+def records_of(line, name, what):
+    """The profile of an array whose elements have fields, as a frame."""
+    lines = [line, 'df = pd.DataFrame(data[%r][:])' % name]
+    frame = run(['import pandas as pd'] + lines)['df']
+    texts = [k for k, c in frame.items() if c.map(type).eq(bytes).all()]
+    lines += ["for c in %r: df[c] = df[c].str.decode('utf-8', 'replace')" % texts] * bool(texts)
+    t = table_of('df', lines, (), 'import pandas as pd')
+    t.notes.append(what)
+    return told(import_first(t.lines), t)
 
 
 def array_facts(one):
     """'float64, shape (3, 4), 0.5 to 9.0', with its dimensions and unit where it says them."""
     import numpy as np
-    said = '%s, shape %s' % (getattr(one, 'dtype', ''), tuple(getattr(one, 'shape', ())))
+    names, shape = getattr(getattr(one, 'dtype', None), 'names', None), tuple(getattr(one, 'shape', ()))
+    said = 'records of %s' % ', '.join(names) if names else str(getattr(one, 'dtype', ''))
+    said += ', shape %s' % (shape,)
     said += ' %s' % (one.dimensions,) if getattr(one, 'dimensions', None) else ''
     said += ' in %s' % one.units if isinstance(getattr(one, 'units', None), str) else ''
     if one.dtype != object and np.dtype(one.dtype).kind in 'iuf' and 0 < one.size <= FRAME_MOST // 8:
@@ -142,7 +203,8 @@ def array_facts(one):
 # Text that a module of the standard library reads, by the end of its name, and what it then is
 NAMED_READERS = {
     'toml': "import tomllib; data = tomllib.load(open(%r, 'rb'))",
-    'ini': 'import configparser; data = configparser.ConfigParser(interpolation=None); _ = data.read(%r)',
+    'ini': 'import configparser; data = configparser.ConfigParser(interpolation=None, '
+           'allow_no_value=True, strict=False); _ = data.read(%r)',
     'eml': "import email, email.policy; data = email.message_from_binary_file(open(%r, 'rb'), "
            'policy=email.policy.default)',
     'yaml': 'import yaml; data = yaml.safe_load(open(%r))'}
@@ -151,8 +213,9 @@ NAMED_READERS = {
 def settings(path, text, encoding, whole):
     """What a module other than pandas reads, if it does."""
     end = path.rsplit('.', 1)[-1].lower()
-    line = NAMED_READERS[{'yml': 'yaml', 'cfg': 'ini'}.get(end, end)] % path
-    if not whole or len(text) > 1 << 20 or '&' in text and end in ('yml', 'yaml'):
+    end = {'yml': 'yaml', 'cfg': 'ini'}.get(end, end if end in NAMED_READERS else 'eml')
+    line = NAMED_READERS[end] % path
+    if not whole or len(text) > 1 << 20 or '&' in text and end == 'yaml':
         return None                     # references in YAML can grow without end
     try:
         data = run([line])['data']
@@ -160,7 +223,7 @@ def settings(path, text, encoding, whole):
             parts = ['%s %s' % (p.get_content_type(), clean(p.get_filename() or '', 60)) for p in data.walk()]
             heads = ['%s: %s' % (k, clean(data[k] or '', ROW)) for k in ('From', 'To', 'Date', 'Subject')]
             return '\n'.join([line, 'a message; its parts: ' + clean(', '.join(parts), 300)] + heads)
-        held = {k: dict(data[k]) for k in data.sections()} if end in ('ini', 'cfg') else data
+        held = {k: dict(data[k]) for k in data.sections()} if end == 'ini' else data
         named = isinstance(held, dict) and held
         return '%s\nan object of %d keys: %s' % (line, len(held), Shape(held).text) if named else None
     except Exception:

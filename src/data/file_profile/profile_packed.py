@@ -254,7 +254,7 @@ def zip_kind(path):
             if 'mimetype' in names and b'opendocument.spreadsheet' in z.read('mimetype')[:200]:
                 return sheets_or_why(path, 'an OpenDocument spreadsheet', 'calamine', 'odf')
             if any(n.endswith('.npy') for n in names) and path.endswith('.npz'):
-                return array('import numpy as np; data = np.load(%r)' % path, 'an archive')
+                return array(path, 'import numpy as np; data = np.load(%r)' % path, 'an archive')
             if 'word/document.xml' in names:
                 return document(path, z)
             return zip_members(path, z, [i for i in infos if not i.is_dir()])

@@ -12,8 +12,23 @@ def old_office(path, raw):
     return sheets_or_why(path, 'an Excel workbook from before 2007', 'calamine', 'xlrd')
 
 
+ROWS_AS_FRAME = ('df = pd.read_csv(io.StringIO(pd.DataFrame(rows[1:], columns=rows[0]).to_csv(index=False)))')
+
+
+def table_of_rows(lines, note):
+    """The profile of a table in a document, of which these lines make rows of text, the first with names."""
+    found = run(lines)['rows']
+    wide = {len(row) for row in found}              # others where a cell spans several columns
+    if len(found) < 2 or len(wide) > 1 or wide == {1} or not all(found[0]):
+        return None
+    t = table_of('df', lines + [ROWS_AS_FRAME], (), 'import io, pandas as pd')
+    t.notes.append(note)
+    t.lines[0] = t.lines[0].replace('import ', 'import io, pandas as pd, ', 1)
+    return told(t.lines, t)
+
+
 def document(path, z):
-    """The words of a document of Word."""
+    """The words of a document of Word, or its largest table."""
     read = ('import zipfile, xml.etree.ElementTree as ET; root = ET.fromstring(zipfile.ZipFile(%r).read('
             "'word/document.xml')); "
             "text = '\\n'.join(''.join(t.text or '' for t in p.iter() if t.tag.endswith('}t'))"
@@ -23,10 +38,69 @@ def document(path, z):
     if len(raw) > SAMPLE or b'<!ENTITY' in raw:
         return read + '\na Word document'
     made = run([read])
-    paragraphs = made['text'].split('\n')
+    paragraphs = [p for p in made['text'].split('\n') if p]
     tables = sum(e.tag.endswith('}tbl') for e in made['root'].iter())
-    return '%s\na Word document, %d paragraphs, %d tables; it begins:\n%s' % (
-        read, len(paragraphs), tables, '\n'.join(clean(p, ROW) for p in [p for p in paragraphs if p][:5]))
+    what = 'a Word document, %d paragraphs, %d tables; it begins:' % (made['text'].count('\n') + 1, tables)
+    with contextlib.suppress(Exception):            # without what reads them, or no table has names
+        rows = ("rows = [[''.join(t.text or '' for t in c.iter() if t.tag.endswith('}t')) for c in r if "
+                "c.tag.endswith('}tc')] for r in [t for t in root.iter() if t.tag.endswith('}tbl')][%d]"
+                " if r.tag.endswith('}tr')]")
+        found = [e for e in made['root'].iter() if e.tag.endswith('}tbl')]
+        largest = max(range(len(found)), key=lambda i: len(found[i]))
+        said = table_of_rows([read, rows % largest], '%s %s; table %d of them is df' % (
+            what, clean(' '.join(paragraphs), ROW), largest + 1))
+        if said:
+            return said
+    return '\n'.join([read, what, *[clean(p, ROW) for p in paragraphs[:5]]])
+
+
+def sheet_of_xml(path, text, encoding, whole):
+    """A workbook as Excel wrote it in XML; None where its cells have places of their own."""
+    if not whole or '<!ENTITY' in text or 'ss:Index' in text:
+        return None
+    name = '{urn:schemas-microsoft-com:office:spreadsheet}'
+    line = ("import xml.etree.ElementTree as ET; n = %r; rows = [[c.findtext(n + 'Data') for c in "
+            "r.iter(n + 'Cell')] for r in ET.parse(%r).find(n + 'Worksheet').iter(n + 'Row')]" % (name, path))
+    with contextlib.suppress(Exception):
+        return table_of_rows([line], 'a workbook of Excel in XML, %s' % count(
+            text.count('<Worksheet '), 'sheet'))
+    return None
+
+
+def pdf(path):
+    """Pages and first words of a PDF, and the first table that is found on its first pages."""
+    if not has('pypdf'):
+        reader = next((m for m in ('PyPDF2', 'fitz', 'pdfminer') if has(m)), None)
+        return 'a PDF; %s' % ('read it with %s' % reader if reader else 'no package here reads PDF')
+    opened, until = 'import pypdf; pages = pypdf.PdfReader(%r).pages' % path, clock() + SECONDS
+    read = opened + "; text = '\\n'.join(p.extract_text() for p in pages)"
+    texts = []
+    try:
+        pages = run([opened])['pages']
+        number = len(pages)
+        while len(texts) < min(number, 5) and clock() < until - SECONDS / 2:
+            texts.append(pages[len(texts)].extract_text())
+    except Exception as e:
+        locked = 'decrypt' in str(e) or 'password' in str(e)
+        TROUBLE.append('it is encrypted with a password' if locked else 'the PDF cannot be read')
+        return 'a PDF, that cannot be read: %s' % ('it is encrypted' if locked else clean(e, 200))
+    what = 'a PDF of %s' % count(number, 'page')
+    written = [i for i, text in enumerate(texts) if text.strip()]
+    if not written:
+        TROUBLE.append('its first %s no text' % (
+            'page holds' if len(texts) == 1 else '%d pages hold' % len(texts)))
+        return '%s\n%s; %s, but pictures' % (read, what, TROUBLE[-1])
+    words = [clean(line, ROW) for line in texts[written[0]].split('\n') if line.strip()]
+    for page in written[:3] if has('pdfplumber') and has('pandas') else ():
+        with contextlib.suppress(Exception):
+            if clock() < until:
+                line = 'import pdfplumber; rows = pdfplumber.open(%r).pages[%d].extract_table()'
+                note = '%s; the table of page %d is df; page %d begins: %s' % (
+                    what, page + 1, written[0] + 1, ' / '.join(words[:3]))
+                said = table_of_rows([line % (path, page)], note)
+                if said:
+                    return said
+    return '\n'.join([read, '%s; page %d begins:' % (what, written[0] + 1), *words[:8]])
 
 
 def unique(names):
@@ -156,8 +230,11 @@ def database(path):
     stored = Stored(path)
     read = 'import sqlite3; ' + stored.opened
     try:
-        found = stored.con.execute("select name, type from sqlite_master where type in ('table', 'view') "
-                                   "and name not like 'sqlite_%%' limit %d" % TABLES).fetchall()
+        found = stored.con.execute("select name, type, sql from sqlite_master where type in ('table', "
+                                   "'view') and name not like 'sqlite_%%' limit %d" % TABLES).fetchall()
+        # a virtual table, such as one for searching text, keeps its data in tables of its own
+        virtual = tuple(n + '_' for n, _, sql in found if re.match('create virtual', sql or '', re.I))
+        found = [(n, kind) for n, kind, _ in found if not n.startswith(virtual)]
     except Exception as e:
         TROUBLE.append('the database cannot be read')
         return '%s\na SQLite database that cannot be read: %s' % (read, clean(e, 100))
