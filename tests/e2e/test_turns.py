@@ -61,6 +61,8 @@ def test_what_lies_on_this_side_runs_on_one_engine(monkeypatch, here, wanted):
     ran = [[p for i, p in zip(items[3 * n:], turns.ENGINES) if i not in left and p in here.split()] for n in range(3)]
     assert [len(on) for on in ran] == [1, 1, 1] and len({on[0] for on in ran}) == len(here.split()), ran
     assert not turns.left_to_another(items, True)
+    containers = [item("test_" + name, "", place, file=file) for name in names[:3] for place in ("docker", "podman")]
+    assert len(containers) - len(turns.left_to_another(containers, False)) >= 3, "one that bwrap has no case of runs on another engine"
 
 
 def test_those_of_one_engine_are_there():

@@ -27,10 +27,12 @@ ONE_ENGINE = {
     "test_exec": ["a_file_of_python", "a_figure_is_delivered", "figures_have_a_limit", "arguments_are_the_codes", "a_file_finds_what_lies_beside_it"],
     "test_interrupts": ["question_while_stdin_is_read"],
     "test_json": ["a_question_with_a_call"],
+    "test_languages": ["a_model_has_a_shell_that_stays", "sql_sees_frames_and_keeps_tables", "a_language_of_the_users_own"],
     "test_named": ["questions_chat_and_exec_share_it", "options_that_differ"],
+    "test_parquet": ["the_profile_is_true_and_its_code_runs", "what_is_no_parquet"],
     "test_pipe": ["only_the_answer_is_on_stdout", "a_flood_is_cut_on_the_screen"],
     "test_receipt": ["a_colleague_repeats_an_answer"],
-    "test_rich": ["forms_in_json"],
+    "test_rich": ["forms_in_json", "a_figure_has_the_letters_of_other_scripts"],
     "test_runner": ["answers"],
     "test_runner_ask": ["a_question"],
     "test_stdin": ["small_text_is_shown_whole", "larger_data_is_shown_as_a_profile"],
@@ -76,9 +78,9 @@ def left_to_another(items, asan):
         if other_build(item, number, asan) or file in PROBES and item.get_closest_marker("no_asan"):
             out.add(item)
         if place_of(item) in engines and not asan and name[len("test_"):] in ONE_ENGINE.get(file, ()):
-            of_file = turns.setdefault(file, {})
-            if engines.index(place_of(item)) != of_file.setdefault((name, number), len(of_file)) % len(engines):
-                out.add(item)
-            else:
-                out.discard(item)
+            turns.setdefault(file, {}).setdefault((name, number), []).append(item)
+    for of_file in turns.values():
+        for turn, on in enumerate(of_file.values()):
+            out.update(on)
+            out.discard(on[turn % len(on)])
     return out
