@@ -161,10 +161,12 @@ def test_a_table_with_times_and_levels_stays_a_table(tmp_path):
 
 
 @needs_pandas
-def test_what_continues_a_line_of_a_log_is_counted(tmp_path):
+def test_what_continues_a_line_of_a_log_belongs_to_it(tmp_path):
     trace = PYTHON.replace('query took 9 ms\n', 'failed\nTraceback (most recent call last):\n  File "x.py", line 1\nValueError: 1\n')
     text = said(tmp_path, 't.log', trace)
-    assert '60 rows' in text and '3 lines of another form' in text and len(frame(text)['df']) == 60
+    df = frame(text)['df']
+    assert '60 rows' in text and '3 lines with the rest of a message' in text and len(df) == 60
+    assert df['message'][9] == 'failed\nTraceback (most recent call last):\n  File "x.py", line 1\nValueError: 1'
     text = said(tmp_path, 'nul.log', PYTHON.encode() + bytes(70000) + PYTHON.encode())
     assert 'level: INFO 80, ERROR 40' in text, text
     text = said(tmp_path, 'mixed.log', PYTHON.encode() + '2024-01-02 10:01:00,000 - ä - ERROR - ö\n'.encode('cp1252') + '2024-01-02 10:01:00,000 - ä - ERROR - ö\n'.encode())

@@ -230,13 +230,40 @@ LOGS = [('hpc.log', '13%(two)s node-246 unix.hw state_change.unavailable 1077804
         ('tbird.log', '- 11315664%(two)s 2005.11.09 dn228 Nov 9 12:01:01 dn228/dn228 crond(pam_unix)[29%(two)s]: session closed\n', "df['time'][0].year == 2005 and df['host'][0] == 'dn228'"),
         ('cbs.log', '2016-09-%(two)s 04:30:30, Info                  CBS    Loaded Servicing Stack v%(i)d, and more\n', "df['time'][12].day == 13 and df['level'][0] == 'Info'"),
         ('german.log', '%(two)s.11.2026 10:00:00 INFO main: number %(i)d\n', "df['time'][12].day == 13 and df['level'][0] == 'INFO'"),
-        ('euro.log', '%(two)s/03/24 10:00:00 INFO storage.Block: number %(i)d\n', "df['time'][12].day == 13 and df['time'][0].month == 3")]
+        ('euro.log', '%(two)s/03/24 10:00:00 INFO storage.Block: number %(i)d\n', "df['time'][12].day == 13 and df['time'][0].month == 3"),
+        ('day.log', '17/06/09 20:10:%(two)s INFO storage.Block: number %(i)d\n', "df['time'][12].year == 2017 and df['time'][12].second == 13"),
+        ('postgres.log', '2021-02-%(two)s 01:34:02 CET [302%(two)s]: db=a,user=b LOG:  statement: select (\n\t  %(i)d)\n',
+         "df['zone'][0] == 'CET' and df['pid'][12] == '30213' and df['level'][0] == 'LOG' and df['message'][12] == 'statement: select (\\n\t  12)'"),
+        ('slow.log', '# Time: 2021-01-%(two)sT23:45:57.678222Z\n# Query_time: 0.0%(i)d  Rows_sent: %(i)d\nSET timestamp=1611704757;\nSELECT 1;\n',
+         "df['time'][12].day == 13 and 'Query_time: 0.012 ' in df['message'][12] and df['message'][12].endswith('SELECT 1;')"),
+        ('general.log', '2021-01-%(two)sT23:45:57.678222Z\t   12 Query\tSELECT %(i)d\n', "df['time'][12].day == 13 and df['message'][12] == '12 Query\tSELECT 12'"),
+        ('tomcat.log', '%(two)s-Mar-2021 10:00:00.123 INFO [main] org.apache.X.start Server startup in [%(i)d] ms\n', "df['time'][12].day == 13 and df['level'][0] == 'INFO'"),
+        ('laravel.log', '[2021-03-%(two)s 10:00:00] local.ERROR: failed {"n": %(i)d}\n[stacktrace]\n#0 /var/x.php(1): f()\n', "df['message'][12].count('\\n') == 2"),
+        ('uwsgi.log', '[pid: 88|app: 0|req: %(i)d/1] 127.0.0.1 () {38 vars in 696 bytes} [Sun Mar %(two)s 22:49:12 2016] GET /x => generated 47 bytes\n',
+         "df['time'][12].day == 13 and df['message'][12].startswith('GET /x')"),
+        ('strace.log', '478760 12:21:%(two)s.284771 brk(NULL)        = 0x5584b006b000 <0.0%(i)d>\n', "df['pid'][0] == '478760' and df['message'][0].startswith('brk')"),
+        ('celery.log', '[2021-03-%(two)s 10:00:00,123: INFO/MainProcess] number %(i)d\n', "df['time'][12].day == 13 and df['level'][0] == 'INFO'"),
+        ('serilog.log', '2021-03-%(two)s 10:00:00.123 +01:00 [WRN] number %(i)d\n', "df['time'][12].day == 13 and df['level'][0] == 'WRN'"),
+        ('compose.log', 'web_1  | {"level": "info", "time": "2021-03-%(two)sT10:00:00Z", "msg": "number %(i)d"}\n', "df['time'][12].day == 13 and df['prefix'][0] == 'web_1'"),
+        ('pod.log', '2021-03-%(two)sT10:00:00.123456789Z stderr F number %(i)d is done\n', "df['time'][12].day == 13 and df['stream'][0] == 'stderr'"),
+        ('maven.log', '[WARNING] number %(i)d, or more\n', "df['level'][0] == 'WARNING' and df['message'][3] == 'number 3, or more'")]
 
 
 @pytest.mark.parametrize('name, line, expect', LOGS, ids=[log[0] for log in LOGS])
 def test_forms_of_logs(tmp_path, name, line, expect):
-    df = first_frame(prof.profile(make(tmp_path, name, rows(line))).partition(prof.MARK)[0])
-    assert len(df) == 20 and eval(expect, {'df': df})
+    said = prof.profile(make(tmp_path, name, rows(line))).partition(prof.MARK)[0]
+    df = first_frame(said)
+    assert len(df) == 20 and eval(expect, {'df': df}), said
+
+
+def test_a_bad_time_and_a_table_of_times(tmp_path):
+    """One time of many that is none is missing, and the others are read; rows of a time and a number are no log."""
+    line = '<34>1 2003-10-%(two)sT22:14:15.003Z host app 12 ID47 - number %(i)d\n'
+    df = first_frame(prof.profile(make(tmp_path, 'a.log', rows(line, 3) + line.replace('2003', '203') % {'two': '01', 'i': 3} +
+                                       line.replace('Z', '-07:00') % {'two': '09', 'i': 4})))
+    assert df['time'].isna().sum() == 1 and df['time'][2].day == 3 and df['time'][4].hour == 5
+    said = prof.profile(make(tmp_path, 'n.log', rows('2016-06-%(two)sT01:00:04.650000  -%(i)d.5\n')))
+    assert 'a log' not in said and first_frame(said).iloc[3, 1] == -3.5, said
 
 
 def sheet(tmp_path, rows, *merged):

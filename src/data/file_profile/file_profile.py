@@ -255,8 +255,7 @@ def kinds_of(path, text):
             return found
     if named or end in PROSE:
         return found
-    last = [log_timed, fixed_width] if 'log' in os.path.basename(path).lower() else [fixed_width, log_timed]
-    return found + [web_server, log_text, ruled, table] + last + [blank_separated]
+    return found + [web_server, log_text, ruled, log_timed, table, fixed_width, blank_separated]
 
 
 def wants_pandas(path):
