@@ -6,7 +6,7 @@ LOG_LINE = 2000                 # characters of a line that are examined
 LOG_SECONDS = 1.5
 LOG_NAMES, LOG_TIMES = 200, 2000         # most columns; times from which their form is proposed
 DAY = (r'(?:\d{1,4}[-/.](?:\d\d?|[A-Z][a-z]{2})[-/.]\d{1,4}|\d\d? [A-Z][a-z]{2} \d{4}|'
-       r'[A-Z][a-z]{2} +\d\d?(?:,? \d{4})?)(?:,? +|[T:])')
+       r'[A-Z][a-z]{2} +\d\d?(?:,? \d{4}|(?! [\d:.]+ \d{4}\b)))(?:,? +|[T:])')
 DAY_CLOCK = (r'\d\d?:\d\d:\d\d(?:[.,]\d+)?(?: [AP]M)?(?! [AP]M)'
              r'(?:(?:Z| ?[+-]\d\d:\d\d| ?\+\d{4}|-\d{4})\b)?')
 DATED = r'(?:[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ [\d:.]+ \d{4}|%s%s)' % (DAY, DAY_CLOCK)
@@ -26,7 +26,7 @@ WEB = (r'{ip} \S+ {user} \[(?P<time>[^]]+)\] "(?P<method>[A-Z]+) {path}(?: [^"]*
        r'(?P<status>\d{3}) (?P<size>\d+|-)')
 SAYS = r'{program}(?:\[{pid}\])?: ?{message}'
 PAIR = r'([A-Za-z_][\w.-]*)=("(?:[^"\\]|\\.)*"|[^\s"]*)'
-BEGINS = r'(?:[DIWEFA], )?{prefix?}(?<![\w.-])\[?{time}(?=[]\s:,-]|$){zone?}{pid?}'
+BEGINS = r'(?:[DIWEFA], )?{prefix?}(?<![\w.|-])\[?{time}(?=[]\s:,-]|$){zone?}{pid?}'
 
 # The name of each form, an expression that matches its lines, and the format of its times for pandas, where
 # these do not say it themselves. A row is tried before the rows below it. No expression backtracks without a
@@ -67,7 +67,7 @@ LOG_FORMS = (
     ("strace's form", r'(?:\[pid +)?{pid}\]? +(?P<time>\d\d:\d\d:\d\d\.\d+) {message}', ''),
 )
 # Tried after the others, and not for a table whose first column is a time
-TIMED_FORMS = (('a time in each line', BEGINS + r'(?! *[,;|]|\t\S)' + BEHIND + '{message}', ''),)
+TIMED_FORMS = (('a time in each line', BEGINS + r'(?! *[,;|]|\t(?! +\d))' + BEHIND + '{message}', ''),)
 VARIES = re.compile(r'"[^"]*"|\'[^\']*\'|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]+)*\b|0x[0-9a-fA-F]+'
                     r'|[^\s=:,()/\[\]]*\d[^\s=:,()/\[\]]*')
 YEARLESS = re.compile(r'[A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d(?:\.\d+)?')
@@ -116,9 +116,10 @@ def is_cells(fit):
     """Do these have as many cells each beside the time, or nothing? Then they are of a table."""
     words = [((m['prefix'] or '') + m['message']).split() for m in fit]
     numeric = sum(all(map(number_like, column)) for column in zip(*words))
-    tables = [words] * (2 * numeric >= max(1, len(words[0])))
+    tables = [words] * (2 * numeric > len(words[0]))
     tables += [[m['message'].split(sep) for m in fit] for sep in ',;|' if sep in fit[0]['message']]
-    return not any(words) or any(len(set(map(len, rows))) == 1 for rows in tables)
+    return 2 * sum(map(bool, words)) < len(fit) or any(
+        10 * collections.Counter(map(len, rows)).most_common(1)[0][1] > 8 * len(fit) for rows in tables)
 
 
 def log_form(text, forms):
