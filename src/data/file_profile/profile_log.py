@@ -7,7 +7,7 @@ LOG_SECONDS = 1.5
 LOG_NAMES, LOG_TIMES = 200, 2000         # most columns; times from which their form is proposed
 DAY = (r'(?:\d{1,4}[-/.](?:\d\d?|[A-Z][a-z]{2})[-/.]\d{1,4}|\d\d? [A-Z][a-z]{2} \d{4}|'
        r'[A-Z][a-z]{2} +\d\d?(?:,? \d{4}|(?! [\d:.]+ \d{4}\b)))(?:,? +|[T:])')
-DAY_CLOCK = (r'\d\d?:\d\d:\d\d(?:[.,]\d+)?(?: [AP]M)?(?! [AP]M)'
+DAY_CLOCK = (r'\d\d?:\d\d:\d\d(?:\.\d+|,\d{3,})?(?: [AP]M)?(?! [AP]M)'
              r'(?:(?:Z| ?[+-]\d\d:\d\d| ?\+\d{4}|-\d{4})\b)?')
 DATED = r'(?:[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ [\d:.]+ \d{4}|%s%s)' % (DAY, DAY_CLOCK)
 WARNINGS = ('(?i:TRACE|VERBOSE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|SEVERE|CRIT(?:ICAL)?|ALERT|FATAL|PANIC|'
@@ -26,7 +26,7 @@ WEB = (r'{ip} \S+ {user} \[(?P<time>[^]]+)\] "(?P<method>[A-Z]+) {path}(?: [^"]*
        r'(?P<status>\d{3}) (?P<size>\d+|-)')
 SAYS = r'{program}(?:\[{pid}\])?: ?{message}'
 PAIR = r'([A-Za-z_][\w.-]*)=("(?:[^"\\]|\\.)*"|[^\s"]*)'
-BEGINS = r'(?:[DIWEFA], )?{prefix?}(?<![\w.|-])\[?{time}(?=[]\s:,-]|$){zone?}{pid?}'
+BEGINS = r'(?:[DIWEFA], )?{prefix?}(?<![\w.|-])\[?{time}(?=[]\s:-]|, |$){zone?}{pid?}'
 
 # The name of each form, an expression that matches its lines, and the format of its times for pandas, where
 # these do not say it themselves. A row is tried before the rows below it. No expression backtracks without a
