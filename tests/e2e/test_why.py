@@ -21,6 +21,14 @@ def test_it_names_both_lines(sandpiper, serve):
     leave(p)
 
 
+def test_no_word_is_cut_in_two(sandpiper, serve):
+    serve(sandpiper, [RUN, {"answer": {"text": "The mean is 42.0."}}])
+    p = start(sandpiper, size=(30, 40))
+    ask(p, "go", "mean is")
+    ask(p, "/why 41.97", "41\\.97 is in line 2 of the output of run\r\n  1 of the last question:\r\n    mean 41\\.97\r\n")
+    leave(p)
+
+
 def test_earlier_runs_and_ones_own(sandpiper, serve):
     serve(sandpiper, [RUN, {"answer": {"text": "Done."}}, {"answer": {"calls": [{"code": "7000 + 77"}]}}, {"answer": {"text": "7077"}}])
     p = start(sandpiper)

@@ -93,7 +93,7 @@ static bool say_where_printed(struct term *t, const char *typed, const struct nu
         buf_addf(&out, "The code has it, too, in line %zu", written.number);
         add_line(&out, &written);
     }
-    term_print(t, out.data, out.len);
+    term_print_wrapped(t, buf_str(&out));
     return true;
 }
 
@@ -109,7 +109,7 @@ static bool say_where_written(struct term *t, const char *typed, const struct nu
     buf_addf(&out, "%s is in no output. It stands in line %zu of %s%s", typed, l.number,
              r->number ? "the code of " : "", run);
     add_line(&out, &l);
-    term_print(t, out.data, out.len);
+    term_print_wrapped(t, buf_str(&out));
     return true;
 }
 

@@ -102,14 +102,12 @@ static void slash_tokens(struct term *t)
     int context = agent_context(t->agent);
 
     usage_text(u, &out);
-    term_say(t, NOTICE_INFO, buf_str(&out));
-    buf_clear(&out);
-    buf_addf(&out, "The conversation has about %s tokens",
+    buf_addf(&out, "\nThe conversation has about %s tokens",
              count_text(agent_conversation_tokens(t->agent)).text);
     if (context > 0)
         buf_addf(&out, " of the %s that fit into the model's window", count_text(context).text);
-    buf_addstr(&out, ".");
-    term_say(t, NOTICE_INFO, buf_str(&out));
+    buf_addstr(&out, ".\n");
+    term_print_wrapped(t, buf_str(&out));
 }
 
 const struct chat_command command_tokens = {

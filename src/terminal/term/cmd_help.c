@@ -3,7 +3,6 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "show/show.h"
 #include "term/commands.h"
 #include "term/private.h"
 
@@ -92,7 +91,7 @@ void term_help(struct buf *out)
 
 static void slash_help(struct term *t, const char *argument)
 {
-    struct buf text autorelease(buf_release) = BUF_INIT(0), out autorelease(buf_release) = BUF_INIT(0);
+    struct buf text autorelease(buf_release) = BUF_INIT(0);
     const struct chat_command *c = command_named(argument);
     bool all = !strcmp(argument, "all");
 
@@ -104,8 +103,7 @@ static void slash_help(struct term *t, const char *argument)
         add_one(&text, c);
     else
         add_list(&text, all);
-    show_wrap_lines(&out, buf_str(&text), 1);
-    term_print(t, out.data, out.len);
+    term_print_wrapped(t, buf_str(&text));
 }
 
 static const char *const *names_of_commands(struct term *t)

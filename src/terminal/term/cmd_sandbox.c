@@ -15,7 +15,7 @@
 
 static void slash_sandbox(struct term *t)
 {
-    struct buf out autorelease(buf_release) = BUF_INIT(0), wrapped autorelease(buf_release) = BUF_INIT(0);
+    struct buf out autorelease(buf_release) = BUF_INIT(0);
     const struct sandbox_options *o = sandbox_options(t->o.sandbox);
     autofree char *place = sandbox_place(t->o.sandbox);
     const char *name = t->o.sandbox_name;
@@ -32,8 +32,7 @@ static void slash_sandbox(struct term *t)
     buf_addf(&out, "network  %s\n", o->hosts ? o->hosts : "none (--allow-net HOST allows one)");
     buf_addf(&out, "time     %g s for one run (/timeout)\n", o->cell_ms / 1000.0);
     buf_addf(&out, "runs     %u so far\n", sandbox_cells(t->o.sandbox));
-    show_wrap_lines(&wrapped, buf_str(&out), 1);
-    term_print(t, wrapped.data, wrapped.len);
+    term_print_wrapped(t, buf_str(&out));
 }
 
 const struct chat_command command_sandbox = {

@@ -54,6 +54,8 @@ void term_sayf(struct term *t, enum notice_level level, const char *format, ...)
 void term_say_error(struct term *t, const struct error *err);
 /* What a command was asked for, on stdout; scrubbed, and ended by a newline. */
 void term_print(struct term *t, const char *text, size_t len);
+/* The same lines, each broken at blanks where the terminal is narrower. */
+void term_print_wrapped(struct term *t, const char *text);
 void term_after_question(struct term *t, enum question_status status);
 /* Let the user edit text with a program of their own (external.h). */
 int term_edit(struct term *t, const char *suffix, struct buf *text, struct error *err);

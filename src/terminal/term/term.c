@@ -260,6 +260,14 @@ void term_print(struct term *t, const char *text, size_t len)
     text_written(t, show_text_verbatim(t->text, text, len));
 }
 
+void term_print_wrapped(struct term *t, const char *text)
+{
+    struct buf wrapped autorelease(buf_release) = BUF_INIT(0);
+
+    show_wrap_lines(&wrapped, text, 1);
+    term_print(t, wrapped.data, wrapped.len);
+}
+
 void term_say_error(struct term *t, const struct error *err)
 {
     autofree char *message = error_message(err);
