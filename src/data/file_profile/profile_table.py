@@ -55,8 +55,9 @@ class Form:
             or re.search(re.escape(sep) + ' +"(?!")', head))
         if padded or re.search(r'%s +(NA|N/A|NaN|NULL|\?)?[%s\n]' % (re.escape(sep), sep), head, re.I):
             self.args['skipinitialspace'] = True
-        reader = {k: v for k, v in self.args.items() if k not in ('sep', 'engine')}
-        self.rows = rows_of(head, sep, doublequote='escapechar' not in args, **reader)
+        self.reader = {k: v for k, v in self.args.items() if k not in ('sep', 'engine')}
+        self.reader['doublequote'] = 'escapechar' not in args
+        self.rows = rows_of(head, sep, **self.reader)
         if len(self.rows) > 2 and len(head) >= HEAD:
             self.rows.pop()
         table = [r for r, _ in self.rows if not is_remark(r)]
@@ -148,17 +149,28 @@ def header_depth(rows):
     """How many of these rows are the header: the last of them has words, or years, above columns of numbers
     or dates, and no row of them is one of the table."""
     width = len(rows[0])
-    for depth in range(min(HEADERS, len(rows) - 3), 1, -1):
+    ids = [i for i, row in enumerate(rows[:HEADERS]) if row[0].startswith('{"ImportId"')]
+    if ids or len(rows) > 3 and fills_gaps(rows[0], rows[1]) and rows[2][0].strip():
+        return ids[0] + 1 if ids else 2     # the former is of a survey by Qualtrics
+    for depth in range(min(HEADERS, len(rows) - 1), 1, -1):
         below, data = cells_below(rows[depth:depth + 20], width)
-        data = [i for i in data if len(below[i]) > 1]
+        least = 1 if len(rows) > depth + 2 else 3
+        data = [i for i in data if len(below[i]) > 1 or least > 1]
         inner, _ = cells_below(rows[1:depth], width)
         last = [c for i in data for c in cells_below(rows[depth - 1:depth], width)[0][i]]
         over = [i for i in data if inner[i]]
         years = len(over) > 1 and all(map(is_year, last)) and not all(map(is_year, below[data[0]]))
         words = [c for row in rows[1:depth - years] for c in row if c.strip()]
-        if last and len(over) > 1 and 2 * len(over) >= len(data) and not any(map(typed, words)):
+        if last and len(over) > least and 2 * len(over) >= len(data) and not any(map(typed, words)):
             return depth
     return 1
+
+
+def fills_gaps(first, second):
+    """Has the second row the cells that the first has not, and none where it begins?"""
+    gaps = [i for i, c in enumerate(first) if not c.strip()]
+    there = len(gaps) > 1 and len(second) == len(first) and all(second[i].strip() for i in gaps)
+    return there and first[0].strip() and not second[0].strip() and not any(map(typed, second))
 
 
 def is_year(cell):
@@ -173,7 +185,7 @@ def joined_names(header):
     for row in filled[:-1]:
         for i in range(1, width):
             row[i] = row[i] or row[i - 1] * bool(filled[-1][i])
-    for rows in (plain, filled, plain):
+    for rows in (filled, plain) if fills_gaps(header[0], header[-1]) else (plain, filled, plain):
         names = [' '.join(dict.fromkeys(filter(None, cells))).replace('\n', ' ') for cells in zip(*rows)]
         names = [re.sub(r'(\w)- (?=[a-z])', r'\1', name) or 'Unnamed: %d' % i for i, name in enumerate(names)]
         if len(set(names)) == width:
@@ -191,7 +203,7 @@ def units_row(header, rows):
     if len(first) > 1 and all(TYPE.fullmatch(c.strip()) and c not in below for c, below in zip(first, cells)):
         return 'types: ' + ', '.join(first)
     named = [i for i, c in enumerate(first) if c.strip(' -')]
-    if not named or len(rest) < 3 or not all(i in data and len(first[i]) <= 12 for i in named):
+    if not named or len(rest) < 3 > len(named) or not all(i in data and len(first[i]) < 20 for i in named):
         return ''
     return 'units: ' + ', '.join('%s %s' % (header[i], first[i]) for i in named)
 
@@ -205,9 +217,14 @@ class Header:
         self.names, self.notes, self.args = cells[0], [], {'skiprows': before} if before else {}
         self.depth = depth or header_depth(cells)
         units = units_row(cells[0], cells[1:]) if self.depth < 3 and len(cells) > 2 else ''
+        below = [' '.join(filter(None, r)) for r in cells[1:self.depth] if r[0][:2] != '{"']
         if units and has_header(cells):
-            self.depth, self.notes = 2, [units]
-            self.args['skiprows'] = list(range(before)) + [rows[1][1]]
+            self.depth, below = 2, [units]
+        elif not self.names_all(cells[1:self.depth]):
+            below = []
+        if below:
+            self.notes = [units or 'also above the rows: ' + ' / '.join(below)]
+            self.args['skiprows'] = [*range(before), *(n for _, n in rows[1:self.depth])]
         elif self.depth > 1:
             end = rows[self.depth][1]
             joined = self.names = joined_names(cells[:self.depth])
@@ -217,10 +234,19 @@ class Header:
                 k = max(range(self.depth), key=lambda k: (len(set(filter(None, cells[k]))), -k))
                 self.names = cells[k]
                 self.args = {'skiprows': [i for i in range(end) if i != rows[k][1]]}
-                other = [' '.join(filter(None, r)) for i, r in enumerate(cells[:self.depth]) if i != k]
-                self.notes = ['also above the rows: ' + ' / '.join(other)]
+                names = [n + '.%d' % self.names[:i].count(n) * (n in self.names[:i])
+                         for i, n in enumerate(self.names)]
+                other = ['%s from %r' % (c.strip(), name) for i, r in enumerate(cells[:self.depth]) if i != k
+                         for c, name in zip(r, names) if c.strip()]
+                self.notes = ['also above the rows: ' + ', '.join(other)]
         elif not has_header(cells):
             self.args['header'], self.depth = None, 0
+
+    def names_all(self, below):
+        """Has every column below which these rows say something a name of its own?"""
+        names = [c for c in map(str.strip, self.names) if c]
+        gaps = any(c.strip() and not name.strip() for row in below for c, name in zip(row, self.names))
+        return len(set(names)) == len(names) > 1 and not gaps and not any(map(typed, names))
 
 
 def number_like(cell):
@@ -499,12 +525,13 @@ def read_table(path, text, encoding, whole, name='df'):
     text = text if '\n' in text else text.replace('\r', '\n')
     given = [] if whole else [(repr(path), sampled(path, encoding))]
     odd = not whole or '\ufffd' in text and encoding.startswith(('utf-8', 'cp', 'mac'))
-    end = re.split(r'\n[ \t,;]*\r?\n', text[-4000:].rstrip() + '\n' if whole else '')
+    end = text[-4000:].rstrip() + '\n' if whole else ''
+    last, lines = re.split(r'\n[ \t,;]*\r?\n', end), end.count('\n')
     for form in forms(path, text)[:3]:
         try:
             proposal = Proposal(form, encoding)
-            if 1 < len(end) < 4 and end[-1].count('\n') < 4 and end[-1].count('"') % 2 == 0:
-                proposal.tail = end[-1].count('\n')    # not lines of a cell
+            if 2 < 2 * len(last) < lines and last[-1].count('\n') < 4 and last[-1].count('"') % 2 == 0:
+                proposal.tail = last[-1].count('\n')   # not lines of a cell, nor behind one such of many
             proposal.args.update({'encoding_errors': 'replace'} if odd else {})
             t = read_as(name, 'read_csv', path, proposal,
                         lambda: [(code, io.BytesIO(part)) for code, part in given], not whole)
