@@ -163,6 +163,21 @@ OWN = [
     ('expenses.csv', 'Date,Travel,,,Total\n,Air,Rail,Taxi,\n' + rows('%(two)s/04/2014,,£65.60,,£65.60\n'), "df['Travel Rail'].dtype == 'float64' and len(df) == 20"),
     ('election.csv', 'Station,,Electors,,,Turnout,,\nNo,Name,Male,Female,Sum,Male,Female,Sum of all that were counted by hand\n'.replace('Name', 'Name ' + 'of the place ' * 30)
      + rows('%(i)d,K,1,2,3,1,2,3\n'), "df['Male.1'].sum() == 20 and \"Turnout from 'Male.1'\" in said"),
+    ('blast.tab', 2 * ('# BLASTN 2.2\n# Fields: query id, subject id, % identity\n' + rows('33%(two)s\tgi|%(i)d\t9%(two)s.5\n')),
+     "list(df) == ['query id', 'subject id', '% identity'] and df.shape == (40, 3) and df['% identity'].dtype == 'float64'"),
+    ('http.tsv', '#separator \\x09\n#path\thttp\n#fields\tts\tid.orig_h\turi\n#types\ttime\taddr\tstring\n' + rows('13%(two)s.5\t10.0.0.1\t/q=#%(i)d\n') + '#close\t2017\n',
+     "list(df) == ['ts', 'id.orig_h', 'uri'] and df['uri'][19] == '/q=#19' and df['ts'].dtype == 'float64'"),
+    ('pages.csv', 2 * ('id,n\n' + rows('%(i)d,%(dot)s\n')), "df.shape == (40, 2) and df['n'].dtype == 'float64' and 'left out: 1 repeated header' in said"),
+    ('separators.csv', 'a,b\n' + rows('%(i)d,"x\ny"\n') + ',\n' * 50, "len(df) == 20 and df['a'].dtype == 'int64' and 'left out: 50 empty rows' in said and 'at its end' not in said"),
+    ('scattered.csv', 'a,b\n' + rows('%(i)d,1\n,\n', 200), "len(df) == 400 and 'among the rows: 200 empty rows' in said"),
+    ('short.sam', 'EAS\t69\tchr1\t100\n' + rows('EAS\t1%(two)s\tchr1\t100\tMF:i:64\tAq:i:0\n'), "df.shape == (21, 6) and df[1][0] == 69 and df[4].isna().sum() == 1"),
+    ('plates.csv', 'Set up,Oct 01,,\nPosition,25-A,,\nType,PM 1,,\n,,,\nHour,A01,A02,A03\n' + rows('%(dot)s,4,46,0\n'),
+     "df is None and 'several tables with empty lines between them, which begin: Set up' in said and ' / Hour,A01,A02,A03' in said"),
+    ('lanes.csv', 'Lane,Tiles,Reads\n' + rows('%(i)d,1,2.5\n') + 'Read 2 (I),,\nLane,Tiles,Reads\n' + rows('%(i)d,1,2.5\n') + '\nCalled: 59,,\n', "df is None and 'several tables' in said"),
+    ('keys.csv', 'Count of cells; ;\nImage;A;\nAlive;92.8;\nDead;7.2;\n; ;\nDiameter;13.2;\nBy;Dr;\n', "'several tables' in said"),
+    ('groups.csv', 'a,b,c\n' + rows('x%(i)d,1,2\n') + '\n' + rows('y%(i)d,3,4\n'), "len(df) == 40 and 'several' not in said"),
+    ('zone.csv', 'at,n\n' + rows('2023-05-%(two)sT10:00:00Z,%(i)d\n'), "'(datetime in UTC, 2023-05-01 10:00:00+00:00 to' in said"),
+    ('joiner.csv', '\u200bname,n\n' + rows('A\u200dnn,%(i)d\n'), "'invisible characters in its cells or names: U+200B, U+200D' in said"),
 ]
 
 

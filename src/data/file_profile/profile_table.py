@@ -161,7 +161,8 @@ def header_depth(rows):
         over = [i for i in data if inner[i]]
         years = len(over) > 1 and all(map(is_year, last)) and not all(map(is_year, below[data[0]]))
         words = [c for row in rows[1:depth - years] for c in row if c.strip()]
-        if last and len(over) > least and 2 * len(over) >= len(data) and not any(map(typed, words)):
+        told = all(map(filled_cells, rows[:depth])) and 2 * len(over) >= len(data)
+        if last and len(over) > least and told and not any(map(typed, words)):
             return depth
     return 1
 
@@ -206,6 +207,33 @@ def units_row(header, rows):
     if not named or len(rest) < 3 > len(named) or not all(i in data and len(first[i]) < 20 for i in named):
         return ''
     return 'units: ' + ', '.join('%s %s' % (header[i], first[i]) for i in named)
+
+
+def groups_of(rows):
+    """Rows, in groups with empty lines between them. rows: [(row, rows before it)]"""
+    groups = []
+    for i, (row, n) in enumerate(rows):
+        if not i or n != rows[i - 1][1] + 1:
+            groups.append([])
+        groups[-1].append(row)
+    return groups
+
+
+def several_tables(groups, header):
+    """Are these groups several tables, because one has a header of its own, or most columns both numbers and
+    words?"""
+    groups = [[row for row in g if not is_remark(row)] for g in groups if len(g) > 1]
+    for k, group in enumerate(groups):
+        for i, row in enumerate(group):
+            if row == header and (filled_cells(group[i - 1]) < 2 if i else k):
+                return True
+        for i, row in enumerate(group[:2] if k else ()):
+            words = filled_cells(row) > 1 and not any(map(typed, row))
+            if words and len(group) > i + 2 and cells_below(group[i + 1:i + 21], len(row))[1]:
+                return True
+    cells = [c for c in cells_below([r for g in groups for r in g[:20]], len(header))[0][1:] if c]
+    mixed = [c for c in cells if len(c) < 5 * sum(map(typed, c)) < 4 * len(c)]
+    return len(groups) > 1 and 2 * len(mixed) > len(cells)
 
 
 class Header:
@@ -289,7 +317,7 @@ def shape_of(cell):
 class Proposal:
     """The arguments of a reader for one form, and what stands before the table."""
 
-    def __init__(self, form, encoding):
+    def __init__(self, form, encoding, text=''):
         self.width, self.sep = form.width, form.sep if form.sep != UNIT else ' | '
         self.args = {'sep': form.sep} if form.sep != ',' else {}
         self.args.update({'encoding': encoding} if encoding != 'utf-8' else {})
@@ -297,14 +325,19 @@ class Proposal:
         skip = self.place([r for r, _ in form.rows])
         rows = form.rows[skip:]
         longer = [r for r in rows if len(r[0]) == self.width or not is_remark(r[0])]
-        if rows[1:] and len(longer) < len(rows) and not any('#' in c for r, _ in longer for c in r):
-            rows, self.args['comment'] = longer, '#'
+        rows = longer if rows[1:] else rows
         head = Header(rows)
         self.args.update(head.args)
-        self.notes, self.wrong, self.tail = head.notes, '', 0
+        named = self.named_above(form, skip) if not head.depth else []
+        self.args.update({'names': named} if named else {})
+        self.notes, self.wrong, self.tail, self.several = head.notes, '', 0, []
         first, body = rows[0][0], [r for r, _ in rows[1:]]
         if head.depth == 1 and len(first) < self.width:
             self.short_header(first, body)
+        elif not head.depth and not named and len(first) < self.width:
+            self.args['names'] = range(self.width)
+        if rows[1:]:
+            self.leave_out(form, text, rows[max(0, head.depth - 1)])
         said = ' / '.join(form.sep.join(r).rstrip(form.sep) for r, _ in form.rows[:skip] if filled_cells(r))
         self.notes += ['before them: ' + clean(said, ROW)] * bool(said)
 
@@ -317,6 +350,39 @@ class Proposal:
         elif len({r[0] for r in rows}) < len(rows):
             self.args.update(header=0, names=[*first, 'Unnamed: %d' % len(first)])
 
+    def named_above(self, form, skip):
+        """The names of the columns that a remark above them gives: "#fields" of Zeek, "# Fields:" of BLAST."""
+        for row, _ in form.rows[:skip]:
+            m = re.match(r'#\s*(fields|columns)\b[:=]?\s*(.*)', form.sep.join(row), re.I | re.S)
+            for sep in (form.sep, ', ', ' ') if m else ():
+                if m[2].count(sep) == self.width - 1:
+                    return unique(m[2].split(sep))
+        return []
+
+    def leave_out(self, form, text, header):
+        """Has the reader pass over what is no row of the table below this header: the header again, rows of
+        separators, and comments. Large files are looked at in part, so there only comments are."""
+        first, at = header
+        again = r'|"?%s"?%s' % tuple(map(re.escape, (first[0], form.sep))) * bool(first[0].strip())
+        whole = len(form.sep) == 1 and re.search(r'\n(#|[\s"%s]*\n%s)' % (form.sep, again), text.rstrip())
+        rows = rows_of(text, form.sep, float('inf'), **form.reader) if whole else form.rows
+        comments = {n for row, n in rows if n > at and is_remark(row) and len(row) != self.width}
+        empty = {n for row, n in rows if n > at and not ''.join(row).strip()} if whole else ()
+        again = {n for row, n in rows if n > at and row == first} if whole and 'header' not in self.args else ()
+        if comments and not any('#' in ''.join(row) for row, n in rows if n >= at and n not in comments):
+            self.args['comment'], comments = '#', ()
+        before = self.args.get('skiprows', 0)
+        places = sorted({*(before if type(before) is list else range(before)), *comments, *empty, *again})
+        said = ', '.join(count(len(found), what) for found, what in (
+            (comments, 'comment'), (empty, 'empty row'), (again, 'repeated header')) if found and whole)
+        fits = len(listed(places)) < 300
+        if whole:
+            groups = groups_of([(row, n) for row, n in rows if n > at and n not in empty])
+            self.several = [first, *(g[0] for g in groups[1:])] if several_tables(groups, first) else []
+        if said:
+            self.args.update({'skiprows': places} if fits else {})
+            self.notes.append(('left out: ' if fits else 'among the rows: ') + said)
+
     def place(self, rows):
         """The rows before the first row of the table, such as titles and remarks. The last remark may be
         the header ("#id,name")."""
@@ -326,10 +392,17 @@ class Proposal:
         elif [len(r) == self.width for r in rows[:remarks]][-2:] in ([True], [False, True]):
             remarks -= bool(re.match(r'#\w', rows[remarks - 1][0])) or not has_header(rows[remarks:])
         for n, row in enumerate(rows[remarks:remarks + 11], remarks):
-            good = len(row) == self.width or n == remarks and self.names_rows(row, rows[n + 1:])
+            good = len(row) == self.width or n == remarks and (
+                self.names_rows(row, rows[n + 1:]) or self.is_short(row, rows[n + 1:]))
             if good and row[0] != 'sep=' and not is_title(row, rows[n + 1:n + 6]):
                 return n
         return 0
+
+    def is_short(self, row, rows):
+        """Is this a row of the table that ends early, since it has numbers where those below have?"""
+        data = cells_below([r for r in rows if len(r) == self.width][:20], self.width)[1]
+        cells = [row[i] for i in data if i < len(row)]
+        return len(row) > 2 and len(cells) > 1 and all(map(typed, cells))
 
     def names_rows(self, header, rows):
         """Is a header one name short, as R writes it, whose names of rows have no name?"""
@@ -344,11 +417,12 @@ def call(reader, source, args):
 
 
 def listed(value):
-    """A value as code; many numbers as the range that they begin with."""
-    if type(value) is list and len(value) > 8 and value[:8] == list(range(8)):
-        n = next((i for i, k in enumerate(value) if i != k), len(value))
-        return '[%s]' % ', '.join(['*range(%d)' % n, *map(str, value[n:])])
-    return repr(value)
+    """A value as code; numbers that follow each other as ranges."""
+    if type(value) is not list or not all(type(k) is int for k in value):
+        return repr(value)
+    runs = [[k for _, k in run] for _, run in itertools.groupby(enumerate(value), lambda item: item[1] - item[0])]
+    parts = ['*range(%d, %d)' % (r[0], r[-1] + 1) if len(r) > 4 else str(r)[1:-1] for r in runs]
+    return '[%s]' % ', '.join(parts)
 
 
 def raw_frame(reader, source, args, given, **more):
@@ -525,11 +599,12 @@ def read_table(path, text, encoding, whole, name='df'):
     text = text if '\n' in text else text.replace('\r', '\n')
     given = [] if whole else [(repr(path), sampled(path, encoding))]
     odd = not whole or '\ufffd' in text and encoding.startswith(('utf-8', 'cp', 'mac'))
-    end = text[-4000:].rstrip() + '\n' if whole else ''
-    last, lines = re.split(r'\n[ \t,;]*\r?\n', end), end.count('\n')
+    end = text[-4000:].rstrip('\r\n\t ,;') + '\n' if whole else ''
+    last, lines = re.split(r'\n(?:[ \t,;]*\r?\n)+', end), end.count('\n')
+    hidden = sorted({'U+%04X' % ord(c) for c in re.findall('[\u200b\u2060\ufeff]|(?<=[ -~])[\u200c\u200d]', text)})
     for form in forms(path, text)[:3]:
         try:
-            proposal = Proposal(form, encoding)
+            proposal = Proposal(form, encoding, text if whole else '')
             if 2 < 2 * len(last) < lines and last[-1].count('\n') < 4 and last[-1].count('"') % 2 == 0:
                 proposal.tail = last[-1].count('\n')   # not lines of a cell, nor behind one such of many
             proposal.args.update({'encoding_errors': 'replace'} if odd else {})
@@ -541,7 +616,8 @@ def read_table(path, text, encoding, whole, name='df'):
             break
     else:
         return None
-    t.title = os.path.basename(path).split('.', 1)[0]
+    t.title, t.several = os.path.basename(path).split('.', 1)[0], proposal.several
+    t.notes += ['invisible characters in its cells or names: ' + ', '.join(hidden)] * bool(hidden)
     if given:
         t.whole, n = False, len(t.frame)
         t.total = 'about %d rows, looked at %d at the beginning, in the middle and at the end' % (
@@ -562,6 +638,11 @@ def table(path, text, encoding, whole):
     t = read_table(path, text, encoding, whole, variable(path, 'df'))
     if not t:
         return rows_without_pandas(path, text, encoding)
+    if t.several:
+        TROUBLE.append('several tables in it')
+        begin = ' / '.join(clean(t.sep.join(filter(None, row)), ROW // 2) for row in t.several)
+        return '%s\nseveral tables with empty lines between them, which begin: %s' % (
+            plain(path, text, encoding, whole), clean(begin, 5 * ROW))
     lines = t.code() + joins_with_files(t, path)
     lines[0] = 'import pandas as pd; ' + lines[0]
     if t.wrong:
