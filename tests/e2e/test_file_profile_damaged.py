@@ -89,7 +89,7 @@ def test_a_row_of_units_is_seen(tmp_path):
     assert frame(text)['df']['speed'].sum() == 190
     for row in (',s,7', ',,', 'b,s,7'):
         text, _ = both(tmp_path, 'u.csv', 'name,time,speed\n%s\n' % row + numbers)
-        assert '\nunits: ' not in text and len(frame(text)['df']) == 21, (row, text)
+        assert '\nunits: ' not in text and len(frame(text)['df']) == (20 if row == ',,' else 21), (row, text)
 
 
 @pytest.mark.parametrize('before, units', [('Air 2024;;;\nOf 3.4.2024;;;\n\n', ';;µg;°C\n'), ('Air 2024;;;\n', ''), ('', ';;µg;°C\n'),

@@ -140,7 +140,9 @@ def text_kind(c):
 def column_text(c, facts, remark=''):
     """'price' (float, 0.5 to 90.0, 3 missing): a column's type, and with facts what it holds."""
     name = text_kind(c) if c.kind == 'text' and facts else c.kind
-    name += ' in UTC' * (str(getattr(c.cells.dtype, 'tz', None)) == 'UTC') + (remark and ', ' + remark)
+    name += remark and ', ' + remark
+    if not facts and getattr(c.cells.dtype, 'tz', None):    # which is told of the first and the last
+        name += ' with its zone'
     if facts and c.kind in ('int', 'float', 'datetime', 'timedelta'):
         few = c.few(6, 30, 0) if c.kind == 'int' else ''
         ends = '' if few else c.ends()

@@ -601,7 +601,8 @@ def read_table(path, text, encoding, whole, name='df'):
     odd = not whole or '\ufffd' in text and encoding.startswith(('utf-8', 'cp', 'mac'))
     end = text[-4000:].rstrip('\r\n\t ,;') + '\n' if whole else ''
     last, lines = re.split(r'\n(?:[ \t,;]*\r?\n)+', end), end.count('\n')
-    hidden = sorted({'U+%04X' % ord(c) for c in re.findall('[\u200b\u2060\ufeff]|(?<=[ -~])[\u200c\u200d]', text)})
+    hidden = re.findall('[\u200b\u2060\ufeff]|(?<=[ -~])[\u200c\u200d]', text)
+    hidden = ', '.join(sorted({'U+%04X' % ord(c) for c in hidden}))
     for form in forms(path, text)[:3]:
         try:
             proposal = Proposal(form, encoding, text if whole else '')
@@ -617,7 +618,7 @@ def read_table(path, text, encoding, whole, name='df'):
     else:
         return None
     t.title, t.several = os.path.basename(path).split('.', 1)[0], proposal.several
-    t.notes += ['invisible characters in its cells or names: ' + ', '.join(hidden)] * bool(hidden)
+    t.notes += ['invisible characters in its cells or names: ' + hidden] * bool(hidden)
     if given:
         t.whole, n = False, len(t.frame)
         t.total = 'about %d rows, looked at %d at the beginning, in the middle and at the end' % (
