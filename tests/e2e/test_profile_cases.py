@@ -175,6 +175,7 @@ OWN = [
      "df is None and 'several tables with empty lines between them, which begin: Set up' in said and ' / Hour,A01,A02,A03' in said"),
     ('lanes.csv', 'Lane,Tiles,Reads\n' + rows('%(i)d,1,2.5\n') + 'Read 2 (I),,\nLane,Tiles,Reads\n' + rows('%(i)d,1,2.5\n') + '\nCalled: 59,,\n', "df is None and 'several tables' in said"),
     ('keys.csv', 'Count of cells; ;\nImage;A;\nAlive;92.8;\nDead;7.2;\n; ;\nDiameter;13.2;\nBy;Dr;\n', "'several tables' in said"),
+    ('two.csv', 'a,b,c\n' + rows('x%(i)d,1,2\n') + '\nday,sum,part\n' + rows('y%(i)d,3,4\n'), "'several tables' in said"),
     ('groups.csv', 'a,b,c\n' + rows('x%(i)d,1,2\n') + '\n' + rows('y%(i)d,3,4\n'), "len(df) == 40 and 'several' not in said"),
     ('zone.csv', 'at,' + ','.join('long name of a column %d b' % k for k in range(22)) + '\n' + rows('2023-05-%(two)sT10:00:00Z' + ',%(dot)s' * 22 + '\n'), "'(datetime with its zone)' in said"),
     ('joiner.csv', '\u200bname,n\n' + rows('A\u200dnn,%(i)d\n'), "'invisible characters in its cells or names: U+200B, U+200D' in said"),

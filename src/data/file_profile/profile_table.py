@@ -1,6 +1,7 @@
 # profile_table.py - the part of file_profile.py for tables of text. It proposes arguments for a reader of
 # pandas (separator, header, lines to skip), runs it, and keeps the first reading that makes a good frame.
 
+import collections
 import csv
 import io
 import itertools
@@ -351,7 +352,7 @@ class Proposal:
             self.args.update(header=0, names=[*first, 'Unnamed: %d' % len(first)])
 
     def named_above(self, form, skip):
-        """The names of the columns that a remark above them gives: "#fields" of Zeek, "# Fields:" of BLAST."""
+        """The names of the columns that a remark above gives: "#fields" of Zeek, "# Fields:" of BLAST."""
         for row, _ in form.rows[:skip]:
             m = re.match(r'#\s*(fields|columns)\b[:=]?\s*(.*)', form.sep.join(row), re.I | re.S)
             for sep in (form.sep, ', ', ' ') if m else ():
@@ -366,22 +367,26 @@ class Proposal:
         again = r'|"?%s"?%s' % tuple(map(re.escape, (first[0], form.sep))) * bool(first[0].strip())
         whole = len(form.sep) == 1 and re.search(r'\n(#|[\s"%s]*\n%s)' % (form.sep, again), text.rstrip())
         rows = rows_of(text, form.sep, float('inf'), **form.reader) if whole else form.rows
-        comments = {n for row, n in rows if n > at and is_remark(row) and len(row) != self.width}
-        empty = {n for row, n in rows if n > at and not ''.join(row).strip()} if whole else ()
-        again = {n for row, n in rows if n > at and row == first} if whole and 'header' not in self.args else ()
-        if comments and not any('#' in ''.join(row) for row, n in rows if n >= at and n not in comments):
-            self.args['comment'], comments = '#', ()
+        rows = [(row, n) for row, n in rows if n >= at]
+        kinds = {n: 'comment' if is_remark(row) and len(row) != self.width else
+                 'empty row' if not ''.join(row).strip() else
+                 'repeated header' * (row == first and 'header' not in self.args) for row, n in rows[1:]}
+        if 'comment' in kinds.values() and not any(
+                '#' in c for row, n in rows if kinds.get(n) != 'comment' for c in row):
+            self.args['comment'] = '#'
+            kinds = {n: kind for n, kind in kinds.items() if kind != 'comment'}
+        groups = groups_of([(row, n) for row, n in rows[1:] if kinds.get(n) != 'empty row']) if whole else []
+        self.several = [first, *(g[0] for g in groups[1:])] if several_tables(groups, first) else []
+        if not whole or not any(kinds.values()):
+            return
         before = self.args.get('skiprows', 0)
-        places = sorted({*(before if type(before) is list else range(before)), *comments, *empty, *again})
-        said = ', '.join(count(len(found), what) for found, what in (
-            (comments, 'comment'), (empty, 'empty row'), (again, 'repeated header')) if found and whole)
+        before = before if type(before) is list else range(before)
+        places = sorted({*before, *(n for n, kind in kinds.items() if kind)})
         fits = len(listed(places)) < 300
-        if whole:
-            groups = groups_of([(row, n) for row, n in rows if n > at and n not in empty])
-            self.several = [first, *(g[0] for g in groups[1:])] if several_tables(groups, first) else []
-        if said:
-            self.args.update({'skiprows': places} if fits else {})
-            self.notes.append(('left out: ' if fits else 'among the rows: ') + said)
+        self.args.update({'skiprows': places} if fits else {})
+        said = collections.Counter(filter(None, kinds.values())).items()
+        self.notes.append(('left out: ' if fits else 'among the rows: ') + ', '.join(
+            count(n, kind) for kind, n in said))
 
     def place(self, rows):
         """The rows before the first row of the table, such as titles and remarks. The last remark may be
@@ -420,9 +425,9 @@ def listed(value):
     """A value as code; numbers that follow each other as ranges."""
     if type(value) is not list or not all(type(k) is int for k in value):
         return repr(value)
-    runs = [[k for _, k in run] for _, run in itertools.groupby(enumerate(value), lambda item: item[1] - item[0])]
-    parts = ['*range(%d, %d)' % (r[0], r[-1] + 1) if len(r) > 4 else str(r)[1:-1] for r in runs]
-    return '[%s]' % ', '.join(parts)
+    runs = [list(run) for _, run in itertools.groupby(enumerate(value), lambda item: item[1] - item[0])]
+    return '[%s]' % ', '.join('*range(%d, %d)' % (run[0][1], run[-1][1] + 1) if len(run) > 4 else
+                              ', '.join(str(k) for _, k in run) for run in runs)
 
 
 def raw_frame(reader, source, args, given, **more):
