@@ -155,7 +155,7 @@ OWN = [
     ('fields.txt', rows('Field %(i)d|Integer\n') + 'Total Number of Entries|Integer\n', "'total' not in said"),
     ('addresses.csv', 'id,address,n\n' + rows('%(i)d,"Hill\nTown\n",1\n') + '20,"A\n\n\nB\n\n",1\n', "len(df) == 21 and 'total' not in said"),
     ('qualtrics.csv', 'StartDate,Q1\nStart Date,"How old, please?"\n"{""ImportId"":""startDate""}","{""ImportId"":""QID1""}"\n2022-05-01 10:00:00,30\n',
-     "list(df) == ['StartDate', 'Q1'] and df['Q1'].sum() == 30 and 'also above the rows: Start Date How old, please?' in said"),
+     "list(df) == ['StartDate', 'Q1'] and df['Q1'].sum() == 30 and \"How old, please? from 'Q1'\" in said"),
     ('legacy.csv', 'V1,V7,V8,V10,Q1\nResponseID,Status,StartDate,Finished,This is a question.\nR_2YP,0,2017-07-18 08:28:09,1,2\n', "list(df)[4] == 'Q1' and df['Q1'].sum() == 2"),
     ('units_one.csv', 'At,Id,Gln,Glu,Lac,Osm\n,,mmol / L,g / L,g / L,x10^6 Cells / mL\n1/1/2020 16:20,T1,1,2,3,4\n', "df['Gln'].sum() == 1 and 'units: Gln mmol / L' in said"),
     ('monkey.csv', 'Respondent ID,Which do you use?,,,Comments\n,Phone,Tablet,Laptop,Open-Ended Response\n' + rows('1380%(two)s,Phone,,Laptop,fine\n'),

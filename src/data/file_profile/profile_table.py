@@ -246,30 +246,31 @@ class Header:
         self.names, self.notes, self.args = cells[0], [], {'skiprows': before} if before else {}
         self.depth = depth or header_depth(cells)
         units = units_row(cells[0], cells[1:]) if self.depth < 3 and len(cells) > 2 else ''
-        below = [' '.join(filter(None, r)) for r in cells[1:self.depth] if r[0][:2] != '{"']
-        if units and has_header(cells):
-            self.depth, below = 2, [units]
-        elif not self.names_all(cells[1:self.depth]):
-            below = []
-        if below:
-            self.notes = [units or 'also above the rows: ' + ' / '.join(below)]
-            self.args['skiprows'] = [*range(before), *(n for _, n in rows[1:self.depth])]
-        elif self.depth > 1:
-            end = rows[self.depth][1]
-            joined = self.names = joined_names(cells[:self.depth])
-            self.args.update(skiprows=end, header=None, names=joined)
-            self.notes = ['%d header rows, joined into names' % self.depth]
-            if len(repr(joined)) > 400:       # only the row that names most columns
-                k = max(range(self.depth), key=lambda k: (len(set(filter(None, cells[k]))), -k))
-                self.names = cells[k]
-                self.args = {'skiprows': [i for i in range(end) if i != rows[k][1]]}
-                names = [n + '.%d' % self.names[:i].count(n) * (n in self.names[:i])
-                         for i, n in enumerate(self.names)]
-                other = ['%s from %r' % (c.strip(), name) for i, r in enumerate(cells[:self.depth]) if i != k
-                         for c, name in zip(r, names) if c.strip()]
-                self.notes = ['also above the rows: ' + ', '.join(other)]
+        units = units if units and has_header(cells) else ''
+        self.depth = 2 if units else self.depth
+        if self.depth > 1:
+            self.name_columns(rows, cells[:self.depth], units)
         elif not has_header(cells):
             self.args['header'], self.depth = None, 0
+
+    def name_columns(self, rows, header, units):
+        """Of several rows: the first, if it names each column, or the one that names most, if the names of
+        all together are long."""
+        end, joined = rows[self.depth][1] if len(rows) > self.depth else rows[-1][1] + 1, joined_names(header)
+        apart = units or self.names_all(header[1:])
+        if not apart and len(repr(joined)) <= 400:
+            self.names = joined
+            self.args.update(skiprows=end, header=None, names=joined)
+            self.notes = ['%d header rows, joined into names' % self.depth]
+            return
+        k = 0 if apart else max(range(self.depth), key=lambda k: (len(set(filter(None, header[k]))), -k))
+        self.names = header[k]
+        self.args = {'skiprows': [i for i in range(end) if i != rows[k][1]]}
+        names = [n + '.%d' % self.names[:i].count(n) * (n in self.names[:i])
+                 for i, n in enumerate(self.names)]
+        other = ['%s from %r' % (c.strip(), name) for row in header[:k] + header[k + 1:]
+                 for c, name in zip(row, names) if c.strip(' -') and c[:2] != '{"']
+        self.notes = [units or 'also above the rows: ' + ', '.join(other)]
 
     def names_all(self, below):
         """Has every column below which these rows say something a name of its own?"""
