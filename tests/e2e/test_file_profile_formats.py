@@ -606,6 +606,13 @@ def test_the_tables_of_a_text_index_are_none_of_a_database(tmp_path):
     assert 'docs: 1 row' in text and 'other: 1 row' in text and 'docs_' not in text, text
 
 
+def test_the_tables_with_the_rows_are_the_first_of_a_database(tmp_path):
+    """What a GeoPackage keeps of itself has a row or two."""
+    pytest.importorskip('pandas')
+    text = stored(tmp_path, 'create table gpkg_contents (name text); create table places (id integer)', gpkg_contents=[('places',)], places=[(i,) for i in range(30)])
+    assert text.index('places = ') < text.index('gpkg_contents = '), text
+
+
 def test_categories_of_stata_are_told(tmp_path):
     pandas = pytest.importorskip('pandas')
     pandas.DataFrame({'kind': pandas.Categorical(['ab'[i % 2] for i in range(9)]), 'n': range(9)}).to_stata(tmp_path / 's.dta', write_index=False)

@@ -246,7 +246,7 @@ def zip_kind(path):
     try:
         with zipfile.ZipFile(path) as z:
             infos = z.infolist()
-            names = [i.filename.replace('\\', '/').lower() for i in infos]
+            names = [i.filename.replace('\\', '/').lower() for i in infos if not i.flag_bits & 1]
             if 'xl/workbook.xml' in names:
                 return sheets_or_why(path, 'an Excel workbook', 'openpyxl', 'calamine')
             if 'xl/workbook.bin' in names:

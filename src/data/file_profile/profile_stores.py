@@ -232,9 +232,11 @@ def database(path):
     try:
         found = stored.con.execute("select name, type, sql from sqlite_master where type in ('table', "
                                    "'view') and name not like 'sqlite_%%' limit %d" % TABLES).fetchall()
-        # a virtual table, such as one for searching text, keeps its data in tables of its own
+        # a virtual table, such as one for searching text, keeps its data in tables of its own; an R-tree has
+        # no other data than the table that it finds places of
         virtual = tuple(n + '_' for n, _, sql in found if re.match('create virtual', sql or '', re.I))
-        found = [(n, kind) for n, kind, _ in found if not n.startswith(virtual)]
+        found = [(n, kind) for n, kind, sql in found if not n.startswith(virtual)
+                 and not re.search(r'using\s+rtree', sql or '', re.I)]
     except Exception as e:
         TROUBLE.append('the database cannot be read')
         return '%s\na SQLite database that cannot be read: %s' % (read, clean(e, 100))
@@ -247,7 +249,9 @@ def database(path):
     rows = {name: stored.rows(name) for name, kind in found if kind == 'table'}
     alone = not any(other.lower().endswith(DATABASE_ENDS) for _, other in siblings(path))
     tables, before = {}, '' if alone else variable(path, 'data') + '_'
-    for name in sorted(rows, key=lambda name: rows[name] == 0) if has('pandas') else ():
+    # what a database keeps of itself has few rows: of its places, of its own tables
+    order = sorted(rows, key=lambda name: -min(20 if rows[name] is None else rows[name], 20))
+    for name in order if has('pandas') else ():
         try:
             own = before + identifier(name, 'table%d' % (len(tables) + 1))
             own += '_' * (own in [t.name for t in tables.values()])
