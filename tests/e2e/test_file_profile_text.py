@@ -145,6 +145,25 @@ def test_fixed_width_with_odd_lines(tmp_path):
     assert df.shape == (20, 6 + 1) and df[3].sum() == sum(i * 999 for i in range(20))
 
 
+@needs_pandas
+def test_the_output_of_commands(tmp_path):
+    """Blanks in the last column alone, a title above, numbers wider than their column; no words of a text as columns."""
+    ps = 'PID   RSS COMMAND\n' + ''.join('%3d %5d /bin/x -a %d\n' % (i, 9 ** i, i) for i in range(8))
+    df = frame(said(tmp_path, 'ps.txt', ps))['df']
+    assert df.shape == (8, 3) and df['RSS'].max() == 9 ** 7 and df['COMMAND'][7] == '/bin/x -a 7'
+    vmstat = 'procs --memory-- -----timestamp-----\n r  b   free                 PDT\n' + ''.join(
+        ' %d  0 279471%d 2021-09-16 20:33:1%d\n' % (i, i, i) for i in range(5))
+    df = frame(said(tmp_path, 'vm.txt', vmstat))['vm']
+    assert list(df) == ['r', 'b', 'free', 'PDT'] and len(df) == 5 and df['PDT'][4].second == 14
+    devices = 'COMMAND DEVICE NODE\n' + ''.join('name%d    %5s %4d\n' % (i, ('253,0', '0,18', '')[i % 3], i) for i in range(9))
+    assert "'DEVICE' (text" in said(tmp_path, 'lsof.txt', devices)
+    teams = 'Rank Team       Conf\n' + ''.join('%4d %-10s B%d\n' % (i, ('Ohio St', 'Oregon')[i % 2], i) for i in range(12))
+    df = frame(said(tmp_path, 'teams.txt', teams))['teams']
+    assert df['Team'][0] == 'Ohio St' and df['Conf'][0] == 'B0'
+    last = ''.join('reboot   system boot  3.10.0 Fri 2%d\nuser%d    ttyS0              Fri 2%d\n' % (i, i, i) for i in range(5))
+    assert '\ntext, 10 lines' in said(tmp_path, 'last.txt', last)
+
+
 @pytest.mark.parametrize('content', [
     'Hello there,\nthis is  prose with a gap,\nand it goes on.\n\nNo table here at all.\n', 'a b\nc d\ne f\n', 'def f(x):\n    return x\n\nprint(f(1))\n',
     'one\ntwo\nthree\n', '- item one\n- item two\n- item three\n- item four\n', 'Dear Sir,\n\n    I write to you\n    about 2 things\n    and 3 more\n'])

@@ -83,7 +83,11 @@ def is_table(t, bounds):
     data = any(c.kind in ('int', 'float', 'datetime') or c.kind == 'text' != text_kind(c) for c in behind)
     mixed = sum(bool(c.kind == 'text' and nearly(c)) for c in t.columns)    # several tables in one
     wide = len(t.frame) >= 5 and not mixed and all(b[0] - a[1] > 1 for a, b in zip(bounds, bounds[1:]))
-    return len(t.frame) > 1 and full * 2 > some.size and (data or wide)
+    words = t.columns[0].name == 0 and any(     # without a header, the words of a text below each other
+        b[0] - a[1] == 1 and x.missing + y.missing and x.kind == y.kind == 'text'
+        and text_kind(x) == text_kind(y) == 'text'
+        for a, b, x, y in zip(bounds, bounds[1:], t.columns, t.columns[1:]))
+    return len(t.frame) > 1 and full * 2 > some.size and (data or wide) and not words
 
 
 class FixedProposal(OwnProposal):
@@ -114,12 +118,47 @@ class FixedProposal(OwnProposal):
                               % (len(odd), clean(lines[others[0]].strip(), 80)))
 
 
+def last_cell(header, line):
+    """Where the words of a line are, if the last cell begins or ends below the last word of the header."""
+    words, n = words_at(line), len(header)
+    if n < 3 or len(words) < n:
+        return None
+    start, end = words[n - 1][0], words[-1][1]
+    right = abs(end - header[-1][1]) < 3 and '  ' not in line[start:end]
+    left = header[-1][0] - 3 < start <= header[-1][0] + 8
+    return words if header[-2][1] <= start and (left or right) else None
+
+
+def command_output(path, lines, encoding):
+    """What ps, top or vmstat write: one word above each column, and blanks in the cells of the last alone."""
+    lines, name = [s for s in lines if s.strip()], variable(path, 'df')
+    for k, line in enumerate(lines[:TITLES + 4]):
+        names, body = line.split(), [last_cell(words_at(line), s) for s in lines[k + 1:]]
+        if not body or not all(body) or len(set(names)) < len(names) or any(map(number_like, names)):
+            continue
+        n = len(names)
+        plans = zip(names, (numbers(cells, False) for cells in zip(*(s.split(None, n - 1)
+                                                                     for s in lines[k + 1:]))))
+        numeric = [column for column, plan in plans if plan and plan.kind != 'code']
+        if not numeric or not k and all(len(words) == n for words in body):
+            return None
+        code = ['rows = [s.rstrip().split(None, %d) for s in open(%r, encoding=%r) if s.strip()][%d:]' % (
+                n - 1, path, encoding, k), name + ' = pd.DataFrame(rows[1:], columns=rows[0])',
+                statement(name, 'pd.to_numeric({})', numeric)]
+        t = table_of(name, code, (), 'import pandas as pd')
+        return told(import_first(t.lines), t)
+    return None
+
+
 def fixed_width(path, text, encoding, whole):
     part = text if whole and len(text) <= FIXED_MOST else text[:text.rfind('\n', 0, FIXED_MOST) + 1]
     lines = [s.rstrip('\r') for s in part.split('\n')]
     words = [s.split() for s in lines if s.strip()]
     if not has('pandas') or len(words) < 3 or '\t' in text[:65536] or max(map(len, lines)) > FIXED_WIDTH:
         return None
+    said = command_output(path, lines, encoding) if part is text else None
+    if said:
+        return said
     if len(set(map(len, words))) == 1 and not any(CLOCK.fullmatch(w + ':00'[:8 - len(w)]) for w in words[-1]):
         said = blank_separated(path, text, encoding, whole)
         if said:

@@ -474,6 +474,9 @@ def column_plans(raw, sep):
     # a cell with commas may be several values of its column, as "356,064" is among 356 and 064
     lists = {name for name, cells in columns if sep == ',' and any(
         ',' in c and all(part in cells for part in c.split(',')) for c in cells)}
+    # as the numbers of a device are, 253,0 and 0,18
+    lists |= {name for name, cells in columns if sep == ' | ' and all(
+        re.fullmatch(r'(\d+,\d+)?', c) for c in cells) and len({c[::-1].find(',') for c in cells if c}) > 1}
     decimal = decimal_of([cells for name, cells in columns if name not in lists], sep)
     return [(name, Plan('text') if name in lists else column_plan(name, cells, decimal), cells)
             for name, cells in columns], decimal
