@@ -10,6 +10,7 @@ import re
 
 UNIT = '\x1f'                   # stands for a longer separator
 HEAD = 65536                    # characters from which a table's form is proposed
+LINES = 100000                  # of a text that is looked at row by row for what is no row
 NEAR, FAR = 4 << 20, 1 << 20    # bytes at the beginning, and in the middle and at the end, of a large file
 
 
@@ -366,7 +367,8 @@ class Proposal:
         separators, and comments. Large files are looked at in part, so there only comments are."""
         first, at = header
         again = r'|"?%s"?%s' % tuple(map(re.escape, (first[0], form.sep))) * bool(first[0].strip())
-        whole = len(form.sep) == 1 and re.search(r'\n(#|[\s"%s]*\n%s)' % (form.sep, again), text.rstrip())
+        short = len(form.sep) == 1 and text.count('\n') <= LINES
+        whole = short and re.search(r'\n(#|[\s"%s]*\n%s)' % (form.sep, again), text.rstrip())
         rows = rows_of(text, form.sep, float('inf'), **form.reader) if whole else form.rows
         rows = [(row, n) for row, n in rows if n >= at]
         kinds = {n: 'comment' if is_remark(row) and len(row) != self.width else
@@ -377,7 +379,7 @@ class Proposal:
             self.args['comment'] = '#'
             kinds = {n: kind for n, kind in kinds.items() if kind != 'comment'}
         groups = groups_of([(row, n) for row, n in rows[1:] if kinds.get(n) != 'empty row']) if whole else []
-        self.several = [first, *(g[0] for g in groups[1:])] if several_tables(groups, first) else []
+        self.several = [first, *(g[0] for g in groups[1:20])] if several_tables(groups, first) else []
         if not whole or not any(kinds.values()):
             return
         before = self.args.get('skiprows', 0)
@@ -615,7 +617,7 @@ def read_table(path, text, encoding, whole, name='df'):
     for form in forms(path, text)[:3]:
         try:
             proposal = Proposal(form, encoding, text if whole else '')
-            if 2 < 2 * len(last) < lines and last[-1].count('\n') < 4 and last[-1].count('"') % 2 == 0:
+            if 3 < 3 * len(last) < lines and last[-1].count('\n') < 4 and last[-1].count('"') % 2 == 0:
                 proposal.tail = last[-1].count('\n')   # not lines of a cell, nor behind one such of many
             proposal.args.update({'encoding_errors': 'replace'} if odd else {})
             t = read_as(name, 'read_csv', path, proposal,
