@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import sqlite3
 import struct
 import tarfile
@@ -457,12 +458,15 @@ def test_a_compressed_database_is_unpacked(tmp_path):
         unpacked.unlink(missing_ok=True)
 
 
+PACKED = 'packed-%d.zip' % os.getpid()      # and so is the folder below /tmp to which the code unpacks it
+
+
 def archived(tmp_path, **members):
     """The profile of a ZIP with these members, __ standing for the dot of a name."""
-    with zipfile.ZipFile(tmp_path / 'packed.zip', 'w') as z:
+    with zipfile.ZipFile(tmp_path / PACKED, 'w') as z:
         for name, content in members.items():
             z.writestr('in/' + name.replace('__', '.'), content)
-    text = prof.profile(str(tmp_path / 'packed.zip'))
+    text = prof.profile(str(tmp_path / PACKED))
     return text.partition(prof.MARK)[0]
 
 
@@ -474,11 +478,12 @@ def test_a_member_that_is_no_text_is_unpacked(tmp_path):
     (tmp_path / 's.dta').unlink()
     text = archived(tmp_path, README='words ' * 2000, s__dta=stata)
     assert "\nin/s.dta:\n30 rows, columns: 'n' (int, 0 to 29, all different), 'kind' (text: a, b)" in text and frame(text)['df']['n'].sum() == 435, text
-    text = archived(tmp_path, inner__zip=(tmp_path / 'packed.zip').read_bytes())
+    text = archived(tmp_path, **{PACKED.replace('.', '__'): (tmp_path / PACKED).read_bytes()})
     assert 'in/s.dta:\n30 rows' in text and frame(text)['df']['n'].sum() == 435 and '/tmp/tmp' not in text, text
     text = said(tmp_path, 'stata-%d.dta.gz' % os.getpid(), gzip.compress(stata))
     assert "30 rows, columns: 'n'" in text and frame(text)['df']['n'].sum() == 435, text
     pathlib.Path('/tmp/stata-%d.dta' % os.getpid()).unlink(missing_ok=True)
+    shutil.rmtree('/tmp/' + PACKED[:-4], True)
 
 
 def test_the_tables_of_an_archive_are_told_before_its_texts(tmp_path):
@@ -494,13 +499,13 @@ def test_an_archive_without_end(tmp_path):
     """One within one within one is looked into twice, and no further."""
     text = archived(tmp_path, a__csv='n,x\n1,2\n3,4\n')
     for _ in range(4):
-        text = archived(tmp_path, next__zip=(tmp_path / 'packed.zip').read_bytes())
+        text = archived(tmp_path, next__zip=(tmp_path / PACKED).read_bytes())
     assert text.count('a ZIP archive of 1: ') == 3 and 'columns' not in text, text
 
 
 def test_members_that_need_a_password_are_counted(tmp_path):
     archived(tmp_path, a__csv='n,x\n1,2\n3,4\n', b__csv='n,x\n1,2\n3,4\n')
-    raw = bytearray((tmp_path / 'packed.zip').read_bytes())
+    raw = bytearray((tmp_path / PACKED).read_bytes())
     raw[raw.rindex(b'PK\x01\x02') + 8] |= 1
     text, _, wrong = prof.profile(make(tmp_path, 'locked.zip', bytes(raw))).partition(prof.MARK)
     assert wrong == '1 of its 2 files need a password' and 'z.setpassword(' in text and 'in/a.csv:\n' in text, text
