@@ -429,3 +429,33 @@ def test_long_ids_with_a_gap_in_a_database(tmp_path):
     con.close()
     df = first_frame(prof.profile(str(tmp_path / 'a.db')))
     assert list(df) == ['the "id', 'ref'] and df['ref'][1] == '76561198000000001' and df['ref'].isna().sum() == 10
+
+
+def test_years_as_text_above_numbers_are_a_header_also_below_lines_of_words(tmp_path):
+    said, df = sheet(tmp_path, [['Data Source', 'Indicators'], ['Last Updated', '2021-12-16'], [], ['Country Name', 'Code', *map(str, range(2015, 2021))],
+                                ['Aruba', 'ABW', *[None] * 6], *(['land %d' % i, 'L%02d' % i, *(i * 1.5 + k for k in range(6))] for i in range(9))])
+    assert list(df) == ['Country Name', 'Code', *map(str, range(2015, 2021))] and len(df) == 10 and df['2015'].sum() == 54 and 'Data Source' in said
+
+
+def test_the_group_above_merged_cells_is_in_every_name_below_it_and_a_title_in_none(tmp_path):
+    groups, years = ['Measles coverage of all children', 'Polio coverage of all children'], ['2009-10', 'FOOTNOTES', 'SURVEY', 'PERCENT']
+    df = sheet(tmp_path, [['Coverage of schools'], [None, groups[0], None, None, None, groups[1]], ['Names', *2 * years], *(['s%d' % i, *range(8)] for i in range(9))],
+               'A1:I1', 'B2:E2', 'F2:I2')[1]
+    assert list(df) == ['Names', *(g + ' ' + y for g in groups for y in years)] and len(df) == 9
+
+
+def test_a_label_merged_over_an_empty_row_and_names_of_two_rows_with_one_of_blanks(tmp_path):
+    df = sheet(tmp_path, [['Divorce'], [], ['State', 'Rate', None, None], [None, 2018, 2017, 2016], [], ['Alabama', 3.7, 3.6, 3.5], ['California', '---', '---', '---'],
+                          *(['s%d' % i, i / 2, i, i] for i in range(9))], 'B3:D3')[1]
+    assert list(df) == ['State', 'Rate 2018', 'Rate 2017', 'Rate 2016'] and len(df) == 11
+
+
+def test_a_line_with_a_unit_is_told_and_is_no_name(tmp_path):
+    said, df = sheet(tmp_path, [['Births'], [None, None, None, 'unit: persons'], ['Year', 'Born', None, 'Rate'], [None, 'all', 'boys', None], *([1990 + i, i * 9, i * 4, i / 7] for i in range(9))],
+                     'B3:C3', 'A3:A4', 'D3:D4')
+    assert list(df) == ['Year', 'Born all', 'Born boys', 'Rate'] and 'unit: persons' in said
+
+
+def test_the_filters_above_a_pivot_table_are_no_names(tmp_path):
+    df = sheet(tmp_path, [['Name', '(All)'], [], ['Sum of Size', 'Column Labels'], ['Row Labels', 'blue', 'yellow', 'Grand Total'], *([c, 1, 2, 3] for c in 'abcdef')])[1]
+    assert list(df) == ['Row Labels', 'blue', 'yellow', 'Grand Total'] and len(df) == 6

@@ -2,6 +2,7 @@
 # proposed from its first rows, and described is what pandas then reads.
 
 import collections
+import contextlib
 import datetime
 import itertools
 import re
@@ -9,6 +10,7 @@ import re
 SHEETS, SHEET_ROWS = 6, 20000   # sheets described one by one, and rows of each that are read
 SHEET_HEAD = 30                 # rows from which the form of a sheet is proposed
 LEAST = 160                     # characters for each sheet beside its code
+NAMES_LISTED = 900              # characters of a list of names in code
 SHEETS_MOST = 60                # sheets that may be parts of one table
 WORKBOOK_MOST = 3 << 20         # bytes of a workbook of which all rows are read
 
@@ -22,46 +24,67 @@ def sheet_cell(value):
     return str(value)
 
 
+# Make one name of the names in several rows, and those that are the same different, as pandas does
+LEVELS = ("c = pd.Series([' '.join(' '.join(dict.fromkeys(str(s) for s in c if str(s)[:9] != 'Unnamed: "
+          "')).split()) for c in {}.columns]); ")
+COUNTED = "n = c.groupby(c).cumcount(); {}.columns = c.where(n == 0, c + '.' + n.astype(str))"
+
+
 class SheetPart:
     """The first rows of a sheet, and what they propose: where its table begins, its names."""
 
-    def __init__(self, sheet, merged=()):
-        self.title, self.names, self.above, self.notes, self.fill = sheet.title, [], [], [], {}
-        self.hidden = getattr(sheet, 'sheet_state', 'visible') != 'visible'
-        if hasattr(sheet, 'reset_dimensions'):
-            sheet.reset_dimensions()    # a sheet may declare a wrong size
-        heads = [row[:200] for row in itertools.islice(sheet.iter_rows(values_only=True), SHEET_HEAD)]
+    def __init__(self, book, title):
+        self.title, self.hidden, self.other = title, title in book.hidden, False
+        self.names, self.above, self.notes, self.fill, self.levels = [], [], [], collections.Counter(), []
+        heads, merged = book.head(title), book.merged(title)
         rows = [[sheet_cell(v) for v in row] for row in heads]
+        for top, left, bottom, right in merged:
+            for row in rows[top:bottom + 1] if top < len(rows) and left < len(rows[top]) else ():
+                row[left:right + 1] = [rows[top][left]] * len(row[left:right + 1])
+        for row in rows:
+            if len({*map(str.strip, row)} - {''}) == 1 and row[0].strip():
+                row[1:] = [''] * len(row[1:])       # a title, or the heading of some rows
         rows = [(row, i) for i, row in enumerate(rows) if filled_cells(row)]
         width = max((filled_cells(r) for r, _ in rows), default=0)
         if not width:
             return
-        skip = next(i for i, (r, _) in enumerate(rows)
-                    if filled_cells(r) * 2 >= width and (filled_cells(r) > 1 or width == 1))
-        wide = max(i + 1 for r, _ in rows[skip:] for i, c in enumerate(r) if c)
-        rows = [([*r, *[''] * wide][:wide], i) for r, i in rows]
-        depth = header_depth([r for r, _ in rows[skip:]])
-        while skip and filled_cells(rows[skip - 1][0]) > 1 and rows[skip - 1][1] == rows[skip][1] - 1 and (
-                depth > 1 or len(set(filter(None, rows[skip][0]))) < filled_cells(rows[skip][0])):
-            skip, depth = skip - 1, depth + 1
-        head = Header(rows[skip:], depth)
+        first, body = header_rows(rows) or self.first_of_words(rows, width, merged)
+        spans = [top for top, left, _, right in merged if left < right]
+        head = Header(rows[first:], body - first, any(i in spans for _, i in rows[first:body]))
         self.args, self.names, self.notes = head.args, head.names, head.notes
-        self.above = [' '.join(filter(None, r)) for r, _ in rows[:skip]]
-        self.other = False
+        above = [' '.join(dict.fromkeys(filter(None, map(str.strip, r)))) for r, _ in rows[:first]]
+        self.above = list(filter(None, above))
+        self.joined = head.joined
+        self.levels = [i for _, i in rows[first:body]] if head.joined and 'names' not in self.args else []
         if 'names' not in self.args:
             # pandas keeps years and dates in a header as they are, so their names are made text
-            at = next(i for r, i in rows[skip:] if r is self.names)
+            at = next(i for r, i in rows[first:] if r is self.names)
             gap = range(at + 1, next((i for _, i in rows if i > at), 0)) if head.depth else ()
             if gap:
                 before = self.args.get('skiprows', 0)
                 self.args['skiprows'] = sorted({*gap, *(before if type(before) is list else range(before))})
-            self.other = any(not isinstance(v, (str, type(None))) for v in heads[at])
-            self.names = [str(v) if v is not None else '' for v in [*heads[at], *[None] * wide][:wide]]
-        self.fill = collections.Counter()       # rows below the first of merged cells, by column
-        last = rows[skip + max(head.depth, 1) - 1][1]
-        for c, top, bottom in merged:
-            if c < len(self.names) and self.names[c] and top > last:
-                self.fill[self.names[c]] += bottom - top
+            self.other = bool(head.depth) and any(not isinstance(v, str) for v in heads[at])
+            self.names = [str(v) for v in heads[at]]
+        last, self.end = rows[body - 1][1], rows[min(body, len(rows) - 1)][1]
+        for top, left, bottom, right in merged:     # rows below the first of merged cells, by column
+            if left == right < len(self.names) and self.names[left] and top > last:
+                self.fill[self.names[left]] += bottom - top
+
+    @staticmethod
+    def first_of_words(rows, width, merged):
+        """The same as header_rows(), of a table that has no numbers: by how many cells say something, and by
+        cells that are merged."""
+        first = next((i for i, (r, _) in enumerate(rows)
+                      if filled_cells(r) * 2 >= width and (len({*r} - {''}) > 1 or width == 1)), 0)
+        top = rows[first][1]
+        last = max([bottom for t, left, bottom, right in merged if t == top < bottom < top + HEADERS],
+                   default=top)
+        return first, first + sum(top <= i <= last for _, i in rows[first:])
+
+    def by_levels(self):
+        """Arguments for a header of several rows that has too many names for a list of them."""
+        gap = sorted({*range(self.levels[0], self.end)} - {*self.levels})
+        return dict({'header': self.levels}, **({'skiprows': gap} if gap else {}))
 
     def form(self):
         return None if self.hidden or not self.names else table_form(self.title, self.names) and (
@@ -92,31 +115,11 @@ def sheets_or_why(path, what, *engines):
                                              '; zipfile and xml can' if path.endswith('.xlsx') else '')
 
 
-class Head:
-    """The first rows of a sheet, from any engine."""
-
-    def __init__(self, title, frame):
-        self.title, self.rows = title, frame.astype(object).where(frame.notna(), None).to_numpy().tolist()
-
-    def iter_rows(self, **how):
-        return iter(self.rows)
-
-
-def sheets_of(path, engine):
-    if engine == 'openpyxl':
-        import openpyxl
-        return openpyxl.load_workbook(path, read_only=True, data_only=True).worksheets
-    import pandas as pd
-    heads = pd.read_excel(path, sheet_name=None, header=None, nrows=30, engine=engine)
-    return [Head(title, frame) for title, frame in heads.items()]
-
-
 def workbook(path, engine):
-    worksheets = sheets_of(path, engine)
-    merged = merged_down(path) if engine == 'openpyxl' else {}
-    parts = [SheetPart(s, merged.get(i, ())) for i, s in enumerate(worksheets[:SHEETS])]
-    alike = sheets_alike(parts, worksheets)
     opened = OpenBook(path, engine)
+    worksheets = opened.titles
+    parts = [SheetPart(opened, title) for title in worksheets[:SHEETS]]
+    alike = sheets_alike(parts, opened)
     sheets, used = [], {'df', 'pd', 'together'}
     for i, part in enumerate(parts):
         if part in alike[1:]:
@@ -129,7 +132,7 @@ def workbook(path, engine):
             name = 'df' if len(alike) == len(worksheets) else 'together'
         sheets.append(opened.table(name, part, alike if part in alike else [part], len(worksheets)))
     tables = [t for t in sheets if isinstance(t, Table)]
-    others = [s.title for s in worksheets[SHEETS:] if s.title not in [p.title for p in alike]]
+    others = [title for title in worksheets[SHEETS:] if title not in [p.title for p in alike]]
     while len(tables) > 1 and sum(LEAST + sum(map(len, t.code())) for t in tables) > MOST:
         others.insert(0, tables[-1].title)          # what is told of a few is more than the names of many
         sheets.remove(tables.pop())
@@ -174,10 +177,30 @@ class OpenBook:
         import pandas as pd
         self.path, self.large = path, os.path.getsize(path) > WORKBOOK_MOST
         self.engine = ', engine=%r' % engine if engine != 'openpyxl' else ''
-        book = pd.ExcelFile(path, engine=engine)
+        self.book = book = pd.ExcelFile(path, engine=engine)
         keep_cells(getattr(book, '_reader', None))
+        self.titles = book.sheet_names
+        sheets = getattr(book.book, 'worksheets', ())       # of openpyxl; those of calamine:
+        states = [(s.title, s.sheet_state) for s in sheets] if engine == 'openpyxl' else [
+            (s.name, str(s.visible)) for s in getattr(book.book, 'sheets_metadata', ())]
+        self.hidden = {title for title, state in states if 'hidden' in state.lower()}
+        self.joined = merged_cells(path, self.titles) if engine == 'openpyxl' else {}
         reader = functools.partial(pd.read_excel, nrows=SHEET_ROWS) if self.large else pd.read_excel
         self.given = [('pd.read_excel', reader), (repr(path), book)]
+
+    def head(self, title):
+        """The values of the first rows of a sheet; '' for none."""
+        part = self.large or title in self.titles[SHEETS:]      # the others are read whole anyhow
+        frame = self.book.parse(title, header=None, dtype=object, na_filter=False,
+                                nrows=SHEET_HEAD if part else None)
+        return frame.iloc[:SHEET_HEAD, :200].to_numpy().tolist()
+
+    def merged(self, title):
+        """[(first row, first column, last row, last column)] of the merged cells of a sheet."""
+        if 'calamine' in self.engine:
+            found = self.book.book.get_sheet_by_name(title).merged_cell_ranges or ()
+            return [(*first, *last) for first, last in found[:2000]]
+        return self.joined.get(title, ())
 
     def table(self, name, part, parts, sheets):
         """The table of these parts, of which this is the first; for one without cells, words."""
@@ -185,8 +208,23 @@ class OpenBook:
             return 'sheet %s is empty' % clean(repr(part.title), 60)
         labelled = len(parts) > 1 and 'sheet' not in part.names
         after = ['%s = %s.rename(columns=str)' % (name, name)] * part.other
-        raw = run(['import pandas as pd', self.reader(name, parts, sheets, labelled,
-                  dict(part.args, dtype='object'))] + after, self.given)[name]
+
+        def read(args, after):
+            lines = [self.reader(name, parts, sheets, labelled, dict(args, dtype='object'))] + after
+            return run(['import pandas as pd'] + lines, self.given)[name]
+        raw = read(part.args, after)
+        for way in (LEVELS + '{}.columns = c', LEVELS + COUNTED) if part.levels else ():
+            levels = part.by_levels(), [way.replace('{}', name)]
+            with contextlib.suppress(Exception):
+                made = read(*levels)
+                if all(k in (v, '') or made.iloc[:, i].isna().all()
+                       for i, (k, v) in enumerate(zip(made, part.joined))):
+                    raw, (part.args, after), part.notes = made, levels, []
+                    break
+        else:
+            if part.levels and len(repr(part.joined)) < NAMES_LISTED:
+                part.args, part.notes = {'skiprows': part.end, 'header': None, 'names': part.joined}, []
+                raw, part.names = read(part.args, after), part.joined
         codes, hours = [], []
         for i, k in enumerate(raw.columns[:COLUMNS_SEEN]):
             c = Column(k, raw.iloc[:, i])
@@ -239,11 +277,11 @@ def is_loose(t):
     """Is a sheet no one table, because most columns have no name, or no name and cells of several kinds?"""
     held = [c for c in t.columns if c.kind != 'empty']
     odd = [c for c in held if str(c.name).startswith('Unnamed: ')
-           or str(c.name).isdigit() and c.kind in ('objects', 'numbers and text')]
+           or isinstance(c.name, int) and c.kind in ('objects', 'numbers and text')]
     return 2 * len(odd) > len(held)
 
 
-def sheets_alike(parts, sheets):
+def sheets_alike(parts, book):
     """The sheets that are parts of one table, such as one for each month: those that are visible and have the
     columns of the first such."""
     def same(first, others):
@@ -253,8 +291,8 @@ def sheets_alike(parts, sheets):
     if len(alike) < 2:
         return []
     until = clock() + SECONDS
-    later = itertools.takewhile(lambda sheet: clock() < until, sheets[SHEETS:SHEETS_MOST])
-    return alike + same(alike[0], [SheetPart(sheet) for sheet in later])
+    later = itertools.takewhile(lambda _: clock() < until, book.titles[SHEETS:SHEETS_MOST])
+    return alike + same(alike[0], [SheetPart(book, title) for title in later])
 
 
 def worksheet_parts(path):
@@ -275,14 +313,18 @@ def unsaved(path):
     return count(n, 'formula') if n else ''
 
 
-def merged_down(path):
-    """{place of a sheet: [(column, first row, last row)]} of cells merged over several rows of one column."""
+def column_place(letters):
+    """0 for A, 26 for AA."""
+    return sum((c - 64) * 26 ** i for i, c in enumerate(reversed(letters))) - 1
+
+
+def merged_cells(path, titles):
+    """{name of a sheet: [(first row, first column, last row, last column)]}"""
     out = {}
-    for i, xml in enumerate(worksheet_parts(path)):
-        for a, top, b, bottom in re.findall(rb'<mergeCell ref="([A-Z]+)(\d+):([A-Z]+)(\d+)"', xml)[:2000]:
-            if a == b and bottom != top and len(a) < 3:
-                column = (ord(a[:1]) - 64) * 26 + ord(a[1:]) - 65 if len(a) == 2 else ord(a) - 65
-                out.setdefault(i, []).append((column, int(top) - 1, int(bottom) - 1))
+    for title, xml in zip(titles, worksheet_parts(path)):
+        found = re.findall(rb'<mergeCell ref="([A-Z]{1,2})(\d+):([A-Z]{1,2})(\d+)"', xml)[:2000]
+        out[title] = [(int(top) - 1, column_place(a), int(bottom) - 1, column_place(b))
+                      for a, top, b, bottom in found]
     return out
 
 

@@ -104,7 +104,7 @@ def pdf(path):
 
 
 def unique(names):
-    return [n if n not in names[:i] else '%s.%d' % (n, i) for i, n in enumerate(names)]
+    return [n + '.%d' % names[:i].count(n) * (n in names[:i]) for i, n in enumerate(names)]
 
 
 # how the file begins, and what it is called

@@ -176,20 +176,114 @@ def fills_gaps(first, second):
     return there and first[0].strip() and not second[0].strip() and not any(map(typed, second))
 
 
+def cell_kind(cell):
+    """'n' for a number or a date, 'w' for words, '' for what says nothing or stands for what is missing."""
+    cell = cell.strip()
+    if cell in MISSING or cell.lower() in MARKS or not re.search(r'\w|[%‰#]|' + CURRENCY, cell):
+        return ''
+    return 'n' if typed(cell) or cell in ('True', 'False') else 'w'
+
+
+def is_axis(cells, below, named):
+    """Are the numbers above columns of numbers their names: years, dates, or 0, 1, 2? named: there are words
+    above them."""
+    if len(set(cells)) < max(2, len(cells)):
+        return False
+    if all(map(is_year, cells)):
+        return not all(map(is_year, below))
+    counted = [str(int(cells[0]) + i) if cells[0].isdigit() else '' for i in range(len(cells))]
+    return not named and len(cells) > 2 and cells == counted or not any(map(number_like, cells)) and all(
+        map(number_like, below))
+
+
+def header_rows(rows):
+    """(first, body): where the header begins, and what follows it, found from where numbers or dates begin;
+    None: nothing tells. rows: [(row, rows before it)], of one width."""
+    cells = [row for row, _ in rows]
+    kinds = [list(map(cell_kind, row)) for row in cells]
+
+    def is_names(at, data):
+        numbers = [i for i in data if kinds[at][i] == 'n']
+        after = [r[i].strip() for r, k in zip(cells[at + 1:at + 9], kinds[at + 1:]) for i in numbers if k[i]]
+        above = [cells[at - 1][i] for i in numbers if at and kinds[at - 1][i]]
+        named = 2 * len(above) > len(numbers) and len(set(above)) > 1
+        return after and is_axis([cells[at][i].strip() for i in numbers], after, named)
+    for body in range(1, len(rows)):
+        below = list(zip(*kinds[body:body + 20]))
+        data = [i for i, column in enumerate(below) if column.count('n') > 2 * column.count('w')]
+        held = [kinds[body][i] for i in data if kinds[body][i]]
+        numbers = held.count('n')
+        if not numbers or 2 * numbers < len(held) or 4 * numbers < len(data) or is_names(body, data):
+            continue
+        for last in reversed(range(body)):
+            words = sum(kinds[last][i] == 'w' for i in data)
+            alike = any(re.search(r'\d', c) and not number_like(c)
+                        and {shape_of(c)} == set(map(shape_of, more))
+                        for c, *more in zip(*cells[last:body + 5]))
+            if words and 3 * words >= len(data) and not alike or is_names(last, data):
+                return header_above(cells, kinds, rows, last, body, data)
+    return None
+
+
+def header_above(cells, kinds, rows, last, body, data):
+    """header_rows(), of which a row of names and the first row of numbers are known, and the columns of
+    numbers."""
+    first, names = last, cells[last]
+    labels = [i for i, k in enumerate(kinds[last + 1]) if k] if last + 1 < body else []
+    if len(labels) > 1 and not set(labels) & set(data) and not any(names[i].strip() for i in labels):
+        last += 1                       # which names the columns in front of those
+        names = [' '.join(filter(None, pair)) for pair in zip(names, cells[last])]
+    while first and len({*map(tuple, cells[first:last + 1])}) < 2 * HEADERS and names_more(
+            cells[first - 1], kinds[first - 1], names, data, rows[first][1] - rows[first - 1][1] > 1):
+        first -= 1
+        names = [' '.join(filter(None, pair)) for pair in zip(cells[first], names)]
+    if any(2 * sum(k[i] == 'n' for i in data) > len(data) for k in kinds[:first]):
+        return None                     # a header of rows in the middle
+    return first, last + 1
+
+
+def names_more(row, kinds, names, data, apart):
+    """Does this row above some of a header say more of its columns, rather than of the whole table?"""
+    held = [i for i, c in enumerate(row) if c.strip()]
+    named = [i for i, name in enumerate(names) if name.strip()]
+    if not held or any(k == 'n' and not is_year(c) for k, c in zip(kinds, row)):
+        return False
+    start, after = named[0], row[named[0] + 1:named[0] + 2]
+    if held[0] == start and start not in data and after == [row[start]] and names[start + 1] != names[start]:
+        return False                    # a title above the first columns
+    remark = any(re.match(r'.*[:：]|\(', row[i]) for i in held)
+    if len({row[i] for i in held}) == 1:        # a group, or a remark such as a unit
+        wide = held[0] > start or held[0] == start in data and after == [row[start]]
+        wide = wide and 1 < sum(i >= held[0] for i in named) and not set(named) <= set(held)
+        return wide and not apart and not remark
+    said = [name for name, _ in itertools.groupby(names[i] for i in named)]
+    needed = len(set(said)) < len(said) or not apart and (
+        2 * len(held) >= len(named) or held[0] > start and not remark)
+    return not set(held) <= set(named) or needed and not held[-1] < 2 < len(named)
+
+
 def is_year(cell):
     return bool(re.fullmatch(r'(19|20)\d\d', cell.strip()))
 
 
-def joined_names(header):
-    """The names of columns that several rows give together ("2023" above "Q1" and "Q2")."""
+def joined_names(header, merged=False):
+    """The names of columns that several rows give together ("2023" above "Q1" and "Q2"). merged: each cell is
+    in all columns that it names."""
     width = max(map(len, header))
     plain = [[c.strip() for c in row] + [''] * (width - len(row)) for row in header]
     filled = [row[:] for row in plain]
-    for row in filled[:-1]:
-        for i in range(1, width):
-            row[i] = row[i] or row[i - 1] * bool(filled[-1][i])
-    for rows in (filled, plain) if fills_gaps(header[0], header[-1]) else (plain, filled, plain):
-        names = [' '.join(dict.fromkeys(filter(None, cells))).replace('\n', ' ') for cells in zip(*rows)]
+    for r, row in enumerate(filled[:-1] if not merged else ()):
+        group = ''                      # a cell names what is right of it, if columns have names below it
+        for i, cell in enumerate(row):
+            inner = next(filter(None, [below[i] for below in plain[r + 1:]]), '')
+            if cell or any(above[i] for above in plain[:r]):
+                group = cell if inner not in ('', cell) else ''
+            row[i] = cell or group * bool(inner)
+    # "State" above "Code" may name that alone, but "2023" above "Q1", or "Rate" above years, does not
+    digits = [sum(bool(re.search(r'\d', c)) for c in row) for row in (plain[0], plain[-1])]
+    period = digits[0] or 2 * digits[1] > width
+    for rows in (filled, plain) if period or fills_gaps(header[0], header[-1]) else (plain, filled, plain):
+        names = [' '.join(' '.join(dict.fromkeys(filter(None, cells))).split()) for cells in zip(*rows)]
         names = [re.sub(r'(\w)- (?=[a-z])', r'\1', name) or 'Unnamed: %d' % i for i, name in enumerate(names)]
         if len(set(names)) == width:
             break
@@ -242,10 +336,10 @@ class Header:
     """What the first rows of a table say of its columns. rows: [(row, rows before it)]; args: for the
     reader; depth: how many are no rows of the table; notes: what is told."""
 
-    def __init__(self, rows, depth=0):
+    def __init__(self, rows, depth=0, merged=False):
         cells, before = [r for r, _ in rows], rows[0][1]
         self.names, self.notes, self.args = cells[0], [], {'skiprows': before} if before else {}
-        self.depth = depth or header_depth(cells)
+        self.depth, self.merged, self.joined = depth or header_depth(cells), merged, []
         units = units_row(cells[0], cells[1:]) if self.depth < 3 and len(cells) > 2 else ''
         units = units if units and has_header(cells) else ''
         self.depth = 2 if units else self.depth
@@ -257,8 +351,10 @@ class Header:
     def name_columns(self, rows, header, units):
         """Of several rows: the first, if it names each column, or the one that names most, if the names of
         all together are long."""
-        end, joined = rows[self.depth][1] if len(rows) > self.depth else rows[-1][1] + 1, joined_names(header)
+        end = rows[self.depth][1] if len(rows) > self.depth else rows[-1][1] + 1
+        joined = joined_names(header, self.merged)
         apart = units or self.names_all(header[1:])
+        self.joined = [] if apart else joined
         if not apart and len(repr(joined)) <= 400:
             self.names = joined
             self.args.update(skiprows=end, header=None, names=joined)
@@ -267,10 +363,8 @@ class Header:
         k = 0 if apart else max(range(self.depth), key=lambda k: (len(set(filter(None, header[k]))), -k))
         self.names = header[k]
         self.args = {'skiprows': [i for i in range(end) if i != rows[k][1]]}
-        names = [n + '.%d' % self.names[:i].count(n) * (n in self.names[:i])
-                 for i, n in enumerate(self.names)]
         other = ['%s from %r' % (c.strip(), name) for row in header[:k] + header[k + 1:]
-                 for c, name in zip(row, names) if c.strip(' -') and c[:2] != '{"']
+                 for c, name in zip(row, unique(self.names)) if c.strip(' -') and c[:2] != '{"']
         self.notes = [units or 'also above the rows: ' + ', '.join(other)]
 
     def names_all(self, below):
