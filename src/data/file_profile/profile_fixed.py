@@ -133,14 +133,17 @@ def command_output(path, lines, encoding):
     """What ps, top or vmstat write: one word above each column, and blanks in the cells of the last alone."""
     lines, name = [s for s in lines if s.strip()], variable(path, 'df')
     for k, line in enumerate(lines[:TITLES + 4]):
-        names, body = line.split(), [last_cell(words_at(line), s) for s in lines[k + 1:]]
-        if not body or not all(body) or len(set(names)) < len(names) or any(map(number_like, names)):
+        names, header, body = line.split(), words_at(line), lines[k + 1:]
+        if len(set(names)) < len(names) or any(map(number_like, names)) or not body or not all(
+                last_cell(header, s) for s in body):
             continue
         n = len(names)
-        plans = zip(names, (numbers(cells, False) for cells in zip(*(s.split(None, n - 1)
-                                                                     for s in lines[k + 1:]))))
+        if not k and all(len(s.split()) == n for s in body):
+            return None
+        columns = zip(names, zip(*(s.split(None, n - 1) for s in body)))
+        plans = [(column, numbers(cells, False)) for column, cells in columns]
         numeric = [column for column, plan in plans if plan and plan.kind != 'code']
-        if not numeric or not k and all(len(words) == n for words in body):
+        if not numeric:
             return None
         code = ['rows = [s.rstrip().split(None, %d) for s in open(%r, encoding=%r) if s.strip()][%d:]' % (
                 n - 1, path, encoding, k), name + ' = pd.DataFrame(rows[1:], columns=rows[0])',

@@ -71,7 +71,7 @@ TIMED_FORMS = (('a time in each line', BEGINS + r'(?! *[,;|]|\t(?! +\d))' + BEHI
 VARIES = re.compile(r'"[^"]*"|\'[^\']*\'|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]+)*\b|0x[0-9a-fA-F]+'
                     r'|[^\s=:,()/\[\]]*\d[^\s=:,()/\[\]]*')
 YEARLESS = re.compile(r'[A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d(?:\.\d+)?')
-COLOUR = r'\x1b\[[\d;]*m'
+COLOUR = r'\x1b\[[\d;]*[A-Za-z]'
 
 
 def message_shape(text):
