@@ -459,3 +459,8 @@ def test_a_line_with_a_unit_is_told_and_is_no_name(tmp_path):
 def test_the_filters_above_a_pivot_table_are_no_names(tmp_path):
     df = sheet(tmp_path, [['Name', '(All)'], [], ['Sum of Size', 'Column Labels'], ['Row Labels', 'blue', 'yellow', 'Grand Total'], *([c, 1, 2, 3] for c in 'abcdef')])[1]
     assert list(df) == ['Row Labels', 'blue', 'yellow', 'Grand Total'] and len(df) == 6
+
+
+def test_cells_merged_over_all_rows_of_a_table_are_not_all_header(tmp_path):
+    df = sheet(tmp_path, [['A1', 'B1'], [None, 'B2'], [None, 'B3'], [None, 'B4']], 'A1:A4')[1]
+    assert len(df) >= 3

@@ -79,6 +79,7 @@ class SheetPart:
         top = rows[first][1]
         last = max([bottom for t, left, bottom, right in merged if t == top < bottom < top + HEADERS],
                    default=top)
+        last = last if last < rows[-1][1] else top      # else these are the table
         return first, first + sum(top <= i <= last for _, i in rows[first:])
 
     def by_levels(self):
