@@ -266,7 +266,7 @@ def is_rule(line):
 def ruled(path, text, encoding, whole):
     """The largest table with bars and a rule below its header, or with bars at both ends of its rows, as
     Markdown and databases write it."""
-    start = re.search(r'(?m)^\s*[|+-]', text[:HEAD])
+    start = re.search(r'(?m)^[^\S\n]*[|+-]', text[:HEAD])
     lines, found = text.split('\n'), []
     for inside, group in itertools.groupby(range(len(lines) if whole and start and has('pandas') else 0),
                                            lambda i: '|' in lines[i] or is_rule(lines[i])):

@@ -245,14 +245,16 @@ def amounts(values, decimal):
 
 def number_code(values, sign, mark):
     """The expression that makes numbers of texts like these."""
-    off = ''.join(c for c in ('.' if mark == ',' else ',', "'", '’', '٬') if c in ''.join(values))
+    text = ''.join(values)
+    off = ''.join(c for c in ('.' if mark == ',' else ',', "'", '’', '٬') if c in text)
+    off += ''.join(sorted({c for c in text if c > '\x7f' and c.isspace()}))     # not in pyarrow's \s
     code = '{}'
     for old, new in ((r'^\s*\((.*)\)\s*$', r'-\1'), (r'^(.*)[-−]\s*$', r'-\1'),
                      (re.escape(sign) + '|' * bool(sign) + (r'[%s\s]' % off if off else r'\s'), ''),
                      (',' if mark == ',' else '٫', '.'), ('−', '-')):
         if any(re.search(old, v) for v in values):
             code += '.str.replace(%s, %r, regex=True)' % (raw_text(old), new)
-    if not re.sub(r'\D', '', ''.join(values)).isascii():
+    if not re.sub(r'\D', '', text).isascii():
         code += ".map(float, na_action='ignore')"
     return 'pd.to_numeric(%s)' % code
 

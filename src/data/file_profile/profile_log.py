@@ -145,8 +145,8 @@ def log_form(text, forms):
 
 
 def raw_text(pattern):
-    """A regular expression as a Python literal, raw if possible."""
-    return "r'%s'" % pattern if "'" not in pattern else repr(pattern)
+    """A regular expression as a Python literal, raw if possible, in signs that can be seen."""
+    return "r'%s'" % pattern if "'" not in pattern and pattern.isprintable() else repr(pattern)
 
 
 def log_times(times, when, whole):
