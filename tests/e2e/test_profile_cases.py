@@ -1,11 +1,13 @@
 """Files that are easily misread: the frame that a profile's lines make is what a careful reader would make of the file. SANDPIPER_PROFILE_CASES names
 folders (with ":" between them) of more: cases.jsonl has a file, what it shows, and an expression over df (the first frame), said and code; the files are beside it or
 in files/."""
+import datetime
 import json
 import os
 import pathlib
 import re
 import shutil
+import zipfile
 
 import pytest
 
@@ -464,3 +466,48 @@ def test_the_filters_above_a_pivot_table_are_no_names(tmp_path):
 def test_cells_merged_over_all_rows_of_a_table_are_not_all_header(tmp_path):
     df = sheet(tmp_path, [['A1', 'B1'], [None, 'B2'], [None, 'B3'], [None, 'B4']], 'A1:A4')[1]
     assert len(df) >= 3
+
+
+def test_marks_among_the_numbers_of_a_sheet_become_missing_and_are_told(tmp_path):
+    said, df = sheet(tmp_path, [['land', 2021, 2022, 'code', 'when'], *(
+        ['land %d' % i, ':' if i == 3 else i / 4, '---' if i in (1, 5) else i * 10, 'A02' if i == 2 else i, '2026-05-01' if i == 4 else datetime.datetime(2026, 4, i + 1)] for i in range(12))])
+    assert df['2021'].dtype == df['2022'].dtype == float and df['2021'].isna().sum() == 1 and df['2022'].sum() == 600, said
+    assert "'2021', '2022': 3 could not be read as float and are missing then, such as ':', '---'" in said
+    assert df['when'].max() == datetime.datetime(2026, 5, 1) and df['when'].notna().all() and df['code'][2] == 'A02' and "'code' (numbers and text: 11 numbers, but 'A02')" in said
+
+
+def test_what_a_column_of_a_web_page_loses_is_told(tmp_path):
+    (tmp_path / 'a.html').write_text('<table><tr><th>land<th>share</tr>%s</table>' % ''.join('<tr><td>l%d<td>%s</tr>' % (i, ':' if i == 2 else i / 4) for i in range(9)))
+    assert "'share': 1 could not be read as float and are missing then, such as ':'" in prof.profile(str(tmp_path / 'a.html'))
+
+
+def test_text_dates_in_an_order_that_a_spreadsheet_may_have_swapped_are_left_and_told(tmp_path):
+    said, df = sheet(tmp_path, [['when', 'n'], *(['%d/04/2026' % (i + 1) if i > 11 else datetime.datetime(2026, i + 1, 4), i] for i in range(20))])
+    assert df['when'][12] == '13/04/2026' and "'when' (objects: datetime, str)" in said
+
+
+def test_blanks_round_the_texts_of_a_column_are_told(tmp_path):
+    said = sheet(tmp_path, [['country', 'n'], *(['Country %d%s' % (i % 25, ' ' * (i > 20)), i] for i in range(40))])[0]
+    assert "different, some with blanks round them)" in said and 'some with' not in sheet(tmp_path, [['country', 'n'], *(['Country %d' % i, i] for i in range(40))])[0]
+
+
+def test_merged_cells_are_those_of_the_sheet_that_has_them_in_whatever_file(tmp_path):
+    import openpyxl
+    book = openpyxl.Workbook()
+    book.active.title = 'Plain'
+    merged = book.create_sheet('Merged')
+    for row in [['region', 'n'], *(['North' if i == 0 else None if i < 4 else 'South %d' % i, i] for i in range(12))]:
+        merged.append(row)
+    merged.merge_cells('A2:A5')
+    for row in [['name', 'n'], *(['a%d' % i, i] for i in range(12))]:
+        book['Plain'].append(row)
+    book.save(tmp_path / 'first.xlsx')
+    swap = {'xl/worksheets/sheet1.xml': 'xl/worksheets/sheet2.xml', 'xl/worksheets/sheet2.xml': 'xl/worksheets/sheet1.xml'}
+    with zipfile.ZipFile(tmp_path / 'first.xlsx') as old, zipfile.ZipFile(tmp_path / 'a.xlsx', 'w') as new:
+        for name in old.namelist():
+            text = old.read(name)
+            if name == 'xl/_rels/workbook.xml.rels':
+                text = text.replace(b'sheet1.xml', b'sheet3.xml').replace(b'sheet2.xml', b'sheet1.xml').replace(b'sheet3.xml', b'sheet2.xml')
+            new.writestr(swap.get(name, name), text)
+    said = prof.profile(str(tmp_path / 'a.xlsx'))
+    assert "merged['region'] = merged['region'].ffill()" in said and "merged cells are filled down: 'region'" in said, said

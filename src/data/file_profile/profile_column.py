@@ -6,7 +6,8 @@ import re
 MISSING = {'', '#N/A', '#N/A N/A', '#NA', '-1.#IND', '-1.#QNAN', '-NaN', '-nan', '1.#IND', '1.#QNAN', '<NA>',
            'N/A', 'NA', 'NULL', 'NaN', 'n/a', 'nan', 'null'}        # what pandas takes for missing by default
 MARKS = {'-', '--', '?', '.', '..', 'missing', 'unknown', 'n.a.', 'k.a.', 'na', 'nan', 'none', 'nil',
-         'null', '(null)', '#value!', '#ref!', '#div/0!', 'x', '*', '***', ':', '\\n'}
+         'null', '(null)', '#value!', '#ref!', '#div/0!', 'x', '*', '**', '***', ':', '---', '...', 'nd',
+         'n.d.', '\\n'}
 PLAIN = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf', re.A | re.I)
 NUMERAL = re.compile(r'[+-]?[\d.,]+([eE][+-]?\d+)?', re.A)     # what a reader may make a number of
 ENGLISH = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|\d{1,3}([,'’\u066c\s]\d{3})+([.\u066b]\d+)?|"

@@ -223,8 +223,9 @@ def statements_for_text(frame):
     found, remarks = {}, {}
     for i, name in enumerate(frame.columns[:COLUMNS_SEEN]):
         c = Column(name, frame.iloc[:, i])
+        mixed = mixed_plan(c)
         kept = c.counts() if c.kind == 'text' else {}
-        made = {'dates': 'pd.to_datetime({})', 'decimal': '{}.astype(float)'}.get(c.kind)
+        made = {'dates': 'pd.to_datetime({})', 'decimal': '{}.astype(float)'}.get(c.kind, mixed)
         if made:
             found.setdefault(made, []).append(name)
         if not kept:
@@ -240,11 +241,45 @@ def statements_for_text(frame):
     return list(found.items()), remarks
 
 
+def mixed_plan(c):
+    """The expression that makes a column of numbers, or of dates, of one that has a few texts as well; '' for
+    any other."""
+    counts = c.counts() if c.kind in ('numbers and text', 'objects') else {}
+    texts = {v: n for v, n in counts.items() if isinstance(v, str)}
+    others = {type(v).__name__ for v in counts if v not in texts}
+    if not texts or not others:
+        return ''
+    if others <= {'int', 'float'}:
+        p = column_plan(c.name, c.values)
+        return "pd.to_numeric({}, errors='coerce')" * (p.kind in ('int', 'float') and '.str' not in p.code)
+    if others <= {'datetime', 'Timestamp'}:
+        p = column_plan(c.name, texts)
+        code = p.code if p.kind == 'date' else 'pd.to_datetime({})'
+        good = p.kind == 'date' or all(v.strip().lower() in MARKS for v in texts)
+        # 13/04/2026 is a text where 03/04/2026 was taken for the 4th of March, so the dates are wrong too
+        return tolerant(code) * (good and '.str' not in code and '%' not in code)
+    return ''
+
+
+def lost_notes(before, columns):
+    """What is said of the values of a frame that these columns made of it have not."""
+    lost = [(c, before.iloc[:, i][c.cells.isna() & before.iloc[:, i].notna()]) for i, c in enumerate(columns)]
+    notes = []
+    for kind, some in itertools.groupby([item for item in lost if len(item[1])], lambda item: item[0].kind):
+        some = list(some)
+        names = clean(', '.join(repr(c.name) for c, _ in some), 60)
+        odd = dict.fromkeys(v for _, values in some for v in values)
+        notes.append('%s: %d could not be read as %s and are missing then, such as %s' % (
+            names if len(some) < 4 else count(len(some), 'column'), sum(len(v) for _, v in some), kind,
+            ', '.join(clean(repr(v), 24) for v in sorted(odd, key=lambda v: not str(v).strip())[:3])))
+    return notes
+
+
 def table_of(name, lines, given=(), first=''):
     """A Table from lines that make a frame, and then of statements for its columns of text."""
     frame = run([first] + lines, given)[name]
+    before = frame.copy(deep=False)     # the statements change one that is given
     statements, remarks = statements_for_text(frame)
-    gaps = {k: int(n) for k, n in frame.isna().sum().items()}
     lines = lines + [statement(name, *s) for s in statements]
     if statements:
         try:
@@ -253,9 +288,7 @@ def table_of(name, lines, given=(), first=''):
             lines, remarks = lines[:-len(statements)], {}
     t = Table(name, lines, frame)
     t.remarks = remarks
-    lost = [(c, c.missing - gaps.get(c.name, 0)) for c in t.columns] if 'coerce' in ''.join(lines) else []
-    t.notes = ['%r: %d could not be read as %s and are missing then' % (c.name, n, c.kind)
-               for c, n in lost if n]
+    t.notes = lost_notes(before, t.columns) if 'coerce' in ''.join(lines) else []
     return t
 
 

@@ -50,7 +50,10 @@ class Column:
         if not len(self.held):
             return 'empty'
         lists = type(self.held.iloc[0]).__name__ in ('list', 'ndarray', 'tuple')
-        return KINDS.get(pd.api.types.infer_dtype(self.held), 'lists' if lists else 'objects')
+        kind = KINDS.get(pd.api.types.infer_dtype(self.held), 'lists' if lists else 'objects')
+        if kind == 'objects' and set(self.held.map(type)) <= {int, float, str}:
+            return 'numbers and text'
+        return kind
 
     def counts(self):
         """{value: how often}; empty where there are too many, or where they cannot be compared."""
@@ -119,8 +122,8 @@ def cell_text(value):
 
 def nearly(c):
     """'20 numbers, but [m/s]': a few cells, such as a row of units, are no numbers."""
-    odd = [v for v in c.counts() if not PLAIN.fullmatch(v.strip())]
-    numbers = sum(n for v, n in c.counts().items() if PLAIN.fullmatch(v.strip())) if odd else 0
+    odd = [v for v in c.values if not PLAIN.fullmatch(v.strip())]
+    numbers = sum(n for v, n in c.values.items() if PLAIN.fullmatch(v.strip())) if odd else 0
     if not odd or len(odd) > 3 or numbers < 5 or 5 * numbers < 4 * (c.n - c.missing):
         return ''
     return '%d numbers, but %s' % (numbers, ', '.join(clean(repr(v), 24) for v in odd))
@@ -154,6 +157,12 @@ def column_text(c, facts, remark=''):
             name += ': ' + few
         elif not remark and (c.counts() or c.different):
             name += ', all different' if c.once() else ', %d different' % c.different
+            name += ', some with blanks round them' * any(v != v.strip() for v in c.counts())
+    elif facts and c.kind == 'numbers and text':
+        few = nearly(c)
+        name += ': ' + few if few else ''
+    elif facts and c.kind == 'objects':
+        name += ': ' + ', '.join(sorted({type(v).__name__ for v in c.held}))
     if c.missing:
         name += ', %d missing' % c.missing
     return '%s (%s)' % (clean(repr(c.name), 60), name)

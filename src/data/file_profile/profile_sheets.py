@@ -143,7 +143,7 @@ def workbook(path, engine):
     lines += join_all(tables)[1]
     share = (MOST - sum(len(s) + 1 for s in lines) - 60) // max(1, len(tables))
     lines += [sheet_text(t, share) if isinstance(t, Table) else t for t in sheets]
-    empty = unsaved(path) if engine == 'openpyxl' else ''
+    empty = unsaved(path, opened.members) if engine == 'openpyxl' else ''
     if empty:
         TROUBLE.append('%s in it without a saved value' % empty)
         lines.append('%s in it %s no saved value, so pandas reads nothing there: openpyxl has the formulas'
@@ -185,7 +185,8 @@ class OpenBook:
         states = [(s.title, s.sheet_state) for s in sheets] if engine == 'openpyxl' else [
             (s.name, str(s.visible)) for s in getattr(book.book, 'sheets_metadata', ())]
         self.hidden = {title for title, state in states if 'hidden' in state.lower()}
-        self.joined = merged_cells(path, self.titles) if engine == 'openpyxl' else {}
+        self.members = {s.title: s._worksheet_path for s in sheets} if engine == 'openpyxl' else {}
+        self.joined = merged_cells(path, self.members)
         reader = functools.partial(pd.read_excel, nrows=SHEET_ROWS) if self.large else pd.read_excel
         self.given = [('pd.read_excel', reader), (repr(path), book)]
 
@@ -226,9 +227,9 @@ class OpenBook:
             if part.levels and len(repr(part.joined)) < NAMES_LISTED:
                 part.args, part.notes = {'skiprows': part.end, 'header': None, 'names': part.joined}, []
                 raw, part.names = read(part.args, after), part.joined
-        codes, hours = [], []
-        for i, k in enumerate(raw.columns[:COLUMNS_SEEN]):
-            c = Column(k, raw.iloc[:, i])
+        columns, codes, hours = Table(name, [], raw).columns, [], []
+        for c in columns:
+            k = c.name
             dated = c.kind in ('datetime', 'dates')
             if dated and '1899' <= str(c.held.min())[:4] <= str(c.held.max()) < '1900-03':
                 hours.append(k)         # [h]:mm, which openpyxl takes for days of 1900
@@ -240,8 +241,9 @@ class OpenBook:
         fill = sorted(k for k, n in part.fill.items() if k in raw.columns and raw[k].isna().sum() == n)
         lines += [statement(name, '{}.ffill()', fill)] * bool(fill)
         lines += [statement(name, "{} - pd.Timestamp('1899-12-31')", hours)] * bool(hours)
-        t = table_of(name, lines, self.given, 'import pandas as pd')
-        if len(parts) == 1 and is_loose(t):
+        if len(parts) > 1 or not is_loose(columns):
+            t = table_of(name, lines, self.given, 'import pandas as pd')
+        else:
             lines = [self.reader(name, parts, sheets, labelled, {'header': None})]
             t = Table(name, lines, run(['import pandas as pd'] + lines, self.given)[name])
             t.loose, part.notes, part.above = True, [], []
@@ -274,9 +276,9 @@ class OpenBook:
         return '%s = pd.concat(%s, ignore_index=True)' % (name, each)
 
 
-def is_loose(t):
+def is_loose(columns):
     """Is a sheet no one table, because most columns have no name, or no name and cells of several kinds?"""
-    held = [c for c in t.columns if c.kind != 'empty']
+    held = [c for c in columns if c.kind != 'empty']
     odd = [c for c in held if str(c.name).startswith('Unnamed: ')
            or isinstance(c.name, int) and c.kind in ('objects', 'numbers and text')]
     return 2 * len(odd) > len(held)
@@ -296,21 +298,20 @@ def sheets_alike(parts, book):
     return alike + same(alike[0], [SheetPart(book, title) for title in later])
 
 
-def worksheet_parts(path):
+def worksheet_parts(path, members):
     """[the XML of a worksheet], of the first few, as far as it is looked at."""
     import zipfile
     with zipfile.ZipFile(path) as z:
-        names = [n for n in z.namelist() if re.match(r'xl/worksheets/[^/]+\.xml$', n)]
-        for name in sorted(names, key=lambda n: (len(n), n))[:SHEETS]:
+        for name in list(members.values())[:SHEETS]:
             with z.open(name) as f:
                 yield f.read(SAMPLE)
 
 
-def unsaved(path):
+def unsaved(path, members):
     """"20 formulas": those whose results are not in the file, because a program wrote it and no spreadsheet
     program has saved it since."""
     n = sum(len(re.findall(rb'</f>\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>', xml))
-            for xml in worksheet_parts(path))
+            for xml in worksheet_parts(path, members))
     return count(n, 'formula') if n else ''
 
 
@@ -319,10 +320,11 @@ def column_place(letters):
     return sum((c - 64) * 26 ** i for i, c in enumerate(reversed(letters))) - 1
 
 
-def merged_cells(path, titles):
-    """{name of a sheet: [(first row, first column, last row, last column)]}"""
+def merged_cells(path, members):
+    """{name of a sheet: [(first row, first column, last row, last column)]}. members: {name of a sheet: name
+    of its file in the workbook}"""
     out = {}
-    for title, xml in zip(titles, worksheet_parts(path)):
+    for title, xml in zip(members, worksheet_parts(path, members)):
         found = re.findall(rb'<mergeCell ref="([A-Z]{1,2})(\d+):([A-Z]{1,2})(\d+)"', xml)[:2000]
         out[title] = [(int(top) - 1, column_place(a), int(bottom) - 1, column_place(b))
                       for a, top, b, bottom in found]
