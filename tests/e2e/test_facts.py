@@ -5,6 +5,7 @@ import json
 import os
 import re
 import sqlite3
+import zipfile
 
 import pytest
 
@@ -312,6 +313,23 @@ def test_a_folder_whose_files_are_one_table_is_read(sandpiper, serve):
     if "pandas as pd" not in json.dumps(bodies[0]):
         pytest.skip("no pandas in the sandbox")
     assert "%.1f" % (3 * sum(i + .5 for i in range(90))) in bodies[1]["messages"][-1]["content"], r
+
+
+@pytest.mark.slow(3)
+def test_a_member_of_an_archive_is_read(sandpiper, serve):
+    """Also a database, which has to be unpacked where a small sandbox has little room."""
+    path = sandpiper.path("work/fees.db")
+    with sqlite3.connect(path) as con:
+        con.execute("CREATE TABLE fees (request INT, fee REAL, note TEXT)")
+        con.executemany("INSERT INTO fees VALUES (?, ?, ?)", [(i, i + .5, "x" * 30000) for i in range(90)])
+    con.close()
+    with zipfile.ZipFile(sandpiper.path("work/fees.zip"), "w", zipfile.ZIP_DEFLATED) as z:
+        z.write(path, "fees.db")
+        z.writestr("README.txt", "read me\n" * 1000)
+    r, bodies = session(sandpiper, serve, ["print(fees['fee'].sum())"], "native", "--add", "fees.zip", "--memory", "128m", "--json")
+    if "pandas as pd" not in json.dumps(bodies[0]):
+        pytest.skip("no pandas in the sandbox")
+    assert "4050.0" in bodies[1]["messages"][-1]["content"], r
 
 
 @BOTH
