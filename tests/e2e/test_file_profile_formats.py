@@ -404,8 +404,18 @@ def test_json_records_are_told_with_the_record_they_are_in(tmp_path):
     assert "20 rows, columns: 'coach' (text: C), 'for' (int: 1), 'against' (int: 0, 1, 2, 3), 'clubs' (text: Blues, Greens, Reds, Whites), 'of.town' (text: B" in text
     assert 'each of the 4 clubs is repeated for each of its games' in text and list(frame(text)['df']['clubs'][:6]) == ['Reds'] * 5 + ['Blues']
     deep = [{'id': i, 'at': {'rooms': [{'room': r, 'doors': [{'door': d, 'open': d > 0} for d in range(3)]} for r in range(2)]}} for i in range(4)]
-    df = first_frame(said(tmp_path, 'd.json', json.dumps(deep)))
-    assert len(df) == 24 and list(df) == ['id', 'room', 'door', 'open'] and df[df['id'] == 3]['open'].sum() == 4, df
+    text = said(tmp_path, 'd.json', json.dumps({'houses': deep}))
+    df = first_frame(text)
+    assert 'merge' not in text and len(df) == 24 and list(df) == ['id', 'room', 'door', 'open'] and df[df['id'] == 3]['open'].sum() == 4, df
+
+
+@pytest.mark.skipif(not pandas_here, reason='pandas')
+def test_json_records_of_the_whole_list_are_counted_in_their_own_frame(tmp_path):
+    orders = [{'order': i, 'paid': i % 2 == 0, 'items': [{'article': 'pen', 'n': k} for k in range(1 + i % 3)]} for i in range(30)]
+    text = said(tmp_path, 'o.json', json.dumps(orders))
+    made = frame(text)
+    assert len(made['df']) == 30 and list(made['items']) == ['order', 'paid', 'article', 'n'] and len(made['items']) == 60, text
+    assert 'merge' not in text and 'each of the 30 objects is repeated for each of its items' in text
 
 
 @pytest.mark.skipif(not pandas_here, reason='pandas')

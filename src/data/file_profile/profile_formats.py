@@ -121,13 +121,15 @@ class Place:
 
 
 def joined_with_owners(places):
-    """These places without the owners of others whose frame has all that they hold."""
+    """These places without the owners of others whose frame has all that they hold. The records that the
+    whole is a list of keep one of their own, since it is they that are counted."""
     left = list(places)
     for p in places:
         owner = p.owners[-2] if len(p.owners) > 1 else None
         if owner in left and p.can_hold(owner, places):
             p.above = owner.above + (owner,)
-            left.remove(owner)
+            if owner.path:
+                left.remove(owner)
     return left
 
 
@@ -311,6 +313,7 @@ def frames(places, code, first, given):
         try:
             tables.append(table_of(name, ['%s = %s' % (name, line)], given, first))
             tables[-1].notes += p.repeats()
+            tables[-1].held = any(p in q.above for q in places)
         except Exception:
             pass                        # unlike things are not one table
     while len(tables) > 1 and sum(LEAST + sum(map(len, t.code())) for t in tables) > MOST - 3 * LEAST:
@@ -346,7 +349,7 @@ def described(read, load, what, more='', code=None):
             c.kind for c in tables[0].columns}:
         tables[0].total += more
         return told(lines, tables[0])
-    lines += join_all(tables)[1]
+    lines += join_all([t for t in tables if not t.held])[1]
     room = MOST - sum(len(s) + 1 for s in lines) - len(what) - 60
     share = (room - min(len(shape.text), room // 5)) // max(1, len(tables))
     facts = [fact for t in tables for fact in [t.said(max(LEAST, share))] + t.notes] + shape.notes

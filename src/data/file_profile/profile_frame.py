@@ -224,6 +224,7 @@ class Table:
         self.remarks, self.notes = {}, []       # of columns by their names; lines for the reader
         self.sep, self.wrong = ' | ', ''
         self.loose = False              # a sheet of text or of several tables
+        self.held = False               # another frame has all its values
 
     def code(self):
         return list(self.lines)
