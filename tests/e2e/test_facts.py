@@ -329,7 +329,7 @@ def test_a_member_of_an_archive_is_read(sandpiper, serve):
     r, bodies = session(sandpiper, serve, ["print(fees['fee'].sum())"], "native", "--add", "fees.zip", "--memory", "128m", "--json")
     if "pandas as pd" not in json.dumps(bodies[0]):
         pytest.skip("no pandas in the sandbox")
-    assert "4050.0" in bodies[1]["messages"][-1]["content"], r
+    assert "4050.0" in bodies[1]["messages"][-1]["content"] and "not kept" not in r.out + r.err, r
 
 
 @BOTH

@@ -457,7 +457,7 @@ def test_a_large_member_is_read_to_its_end(tmp_path):
 
 @pytest.mark.skipif(not pandas_here, reason='pandas')
 def test_a_compressed_database_is_unpacked(tmp_path):
-    unpacked = pathlib.Path('/tmp/shop-%d.db' % os.getpid())
+    unpacked = pathlib.Path('/tmp/.shop-%d.db' % os.getpid())
     with contextlib.closing(sqlite3.connect(tmp_path / unpacked.name)) as con, con:
         con.execute('create table goods (name text, price real)')
         con.executemany('insert into goods values (?, ?)', [('tea', 2.5), ('jam', 4.0)])
@@ -492,8 +492,8 @@ def test_a_member_that_is_no_text_is_unpacked(tmp_path):
     assert 'in/s.dta:\n30 rows' in text and frame(text)['df']['n'].sum() == 435 and '/tmp/tmp' not in text, text
     text = said(tmp_path, 'stata-%d.dta.gz' % os.getpid(), gzip.compress(stata))
     assert "30 rows, columns: 'n'" in text and frame(text)['df']['n'].sum() == 435, text
-    pathlib.Path('/tmp/stata-%d.dta' % os.getpid()).unlink(missing_ok=True)
-    shutil.rmtree('/tmp/' + PACKED[:-4], True)
+    pathlib.Path('/tmp/.stata-%d.dta' % os.getpid()).unlink(missing_ok=True)
+    shutil.rmtree('/tmp/.' + PACKED[:-4], True)
 
 
 def test_the_tables_of_an_archive_are_told_before_its_texts(tmp_path):

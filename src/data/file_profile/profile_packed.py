@@ -9,6 +9,7 @@ import shutil
 import tempfile
 
 UNPACKED = 32 << 20             # bytes that are unpacked of one file; /tmp has 64 MiB in a sandbox
+HIDDEN = '/tmp/.'               # where code unpacks; that other files there are not kept is told to the user
 TAR_MOST = 20000                # members looked at
 Packed = collections.namedtuple('Packed', 'magic name module ending rest')
 PACKED = (Packed(b'\x1f\x8b', 'gzip', 'gzip', '.gz', 'zlib.decompressobj(31)'),
@@ -69,7 +70,7 @@ def compressed(path, packed):
     opened, place = '%s.open(%r)' % (module, path), tempfile.mkdtemp()
     read = 'import %s; raw = %s.read()' % (module, opened)
     name = os.path.basename(path[:-len(packed.ending)] if path.endswith(packed.ending) else path) or 'data'
-    inner, target = os.path.join(place, name), os.path.join('/tmp', name)
+    inner, target = os.path.join(place, name), HIDDEN + name
     try:
         whole, wrong = unpack_to(lambda: importlib.import_module(module).open(path), inner)
         with open(inner, 'rb') as f:
@@ -104,7 +105,7 @@ def compressed(path, packed):
     elif opened in code:
         code = 'import io, %s; %s' % (module, code)
     said = '%s\n%s' % (code, facts.partition('; read it with')[0])
-    return '%s\n%s' % (said.replace(place, '/tmp')[:MOST - len(what) - 1], what)
+    return '%s\n%s' % (said.replace(inner, target).replace(place, '/tmp')[:MOST - len(what) - 1], what)
 
 
 KINDS_TRIED, FORMS_TRIED = 6, 4         # kinds of members, and those of a kind that do not begin alike
@@ -119,7 +120,7 @@ class Archive:
     def __init__(self, path, opened, member, names, archive, files, opener):
         self.opened, self.member, self.names, self.archive = opened, member, names, archive
         self.files, self.opener, self.place, self.held = dict(files), opener, '', {}
-        self.target = os.path.join('/tmp', os.path.basename(path).partition('.')[0] or 'archive')
+        self.target = HIDDEN + (os.path.basename(path).partition('.')[0] or 'archive')
 
     def unpack(self, name):
         """(the path of a member that is unpacked now, whether that is all of it, why there is no more)"""
